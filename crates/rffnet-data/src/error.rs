@@ -1,0 +1,132 @@
+//! One error type: a sentence a user can act on, and the kind of fault for programs.
+
+use std::fmt;
+use std::io;
+
+/// What sort of fault a [`DataError`] reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system refused to open or read the file.
+    Io,
+    /// The bytes are not a file of the format, or pass one of its limits.
+    Format,
+    /// A column that was asked for is not there, or is asked for twice.
+    Column,
+    /// A cell (or a column of cells) holds something that cannot be used.
+    Cell,
+    /// The request is understood but not offered, or does not fit the data.
+    Request,
+}
+
+/// Why a file or a request was refused: one sentence, which `Display` prints.
+///
+/// ```
+/// use rffnet_data::{ErrorKind, ReadOptions, read_from};
+///
+/// let error = read_from("a,b\n1,2\n3,x\n".as_bytes(), "t.csv", &ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Cell);
+/// assert!(error.to_string().starts_with("t.csv: row 2 (line 3), column 'b' holds 'x'"));
+/// ```
+#[derive(Debug)]
+pub struct DataError {
+    kind: ErrorKind,
+    sentence: String,
+    cause: Option<io::Error>,
+}
+
+impl DataError {
+    pub(crate) fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+        DataError { kind, sentence: sentence.into(), cause: None }
+    }
+
+    /// A fault of the file's bytes.
+    pub(crate) fn format(source: &str, sentence: impl fmt::Display) -> Self {
+        DataError::new(ErrorKind::Format, format!("{source}: {sentence}"))
+    }
+
+    /// A fault of one cell or of a column's cells.
+    pub(crate) fn cell(source: &str, sentence: impl fmt::Display) -> Self {
+        DataError::new(ErrorKind::Cell, format!("{source}: {sentence}"))
+    }
+
+    /// A fault in which columns were asked for.
+    pub(crate) fn column(source: &str, sentence: impl fmt::Display) -> Self {
+        DataError::new(ErrorKind::Column, format!("{source}: {sentence}"))
+    }
+
+    pub(crate) fn io(sentence: impl Into<String>, cause: io::Error) -> Self {
+        DataError { kind: ErrorKind::Io, sentence: sentence.into(), cause: Some(cause) }
+    }
+
+    /// What sort of fault it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for DataError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause as _)
+    }
+}
+
+/// Text of a file as it may stand in a message: at most 40 characters, nothing a terminal would act on.
+pub(crate) fn shown(text: &str) -> String {
+    const LIMIT: usize = 40;
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == LIMIT {
+            out.push_str("...");
+            break;
+        }
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// A count with thousands set apart: 1,048,576.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `1 row`, `2 rows`.
+pub(crate) fn plural(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", count(n as u64), if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shown_text_is_short_and_harmless() {
+        assert_eq!(shown("abc"), "abc");
+        assert_eq!(shown("a\u{1b}[31m\n"), "a\\u{1b}[31m\\n");
+        assert_eq!(shown(&"x".repeat(100)).len(), 43);
+        assert_eq!(shown("é\"'"), "é\"'");
+    }
+
+    #[test]
+    fn counts_have_separators() {
+        assert_eq!(count(7), "7");
+        assert_eq!(count(1000), "1,000");
+        assert_eq!(count(1_048_576), "1,048,576");
+        assert_eq!(plural(1, "row"), "1 row");
+        assert_eq!(plural(0, "row"), "0 rows");
+    }
+}

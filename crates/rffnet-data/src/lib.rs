@@ -1,0 +1,79 @@
+//! Data for RFFNet: files in, matrices out.
+//!
+//! Everything that reads a table ends in the same plain struct, a [`Table`]: input columns as one row-major `f32`
+//! matrix, the target and the weights beside it.
+//!
+//! ```text
+//! bytes  ->  open     file or standard input, gzip by magic, format by name or by the first bytes
+//!        ->  csv | libsvm | npy      cells, each checked where it stands
+//!        ->  layout   which column is an input, the target, the weight, or left out
+//!        ->  sink     rows, one at a time        =>  Table  ->  split, take, write
+//! simulate ------------------------------------------^
+//! ```
+//!
+//! ```
+//! use rffnet_data::{ReadOptions, read_from};
+//!
+//! let text = "age,income,bought\n31,2.5,yes\n47,3.1,no\n";
+//! let options = ReadOptions { target: Some("bought".into()), ..ReadOptions::default() };
+//! let table = read_from(text.as_bytes(), "shop.csv", &options)?;
+//! assert_eq!(table.names, ["age", "income"]);
+//! assert_eq!(table.x, [31.0, 2.5, 47.0, 3.1]);
+//! let target = table.target.unwrap();
+//! assert!(target.is_classification());
+//! assert_eq!(target.labels()?.classes, ["no", "yes"]);
+//! # Ok::<(), rffnet_data::DataError>(())
+//! ```
+//!
+//! What holds for every reader:
+//!
+//! - **Memory follows the bytes that are there**, never what a header claims: cells, columns and dense sizes have
+//!   limits, and a file that passes one is refused with a sentence.
+//! - **No input panics.** Every fault is a [`DataError`]: one sentence that names the file, the row, the line and the
+//!   column, and says what to do.
+//! - **Nothing is guessed silently** about a cell: it is a number, it is missing (and missing values were allowed),
+//!   or it is an error.
+//!
+//! [`Simulated`] draws the six simulated sets of the paper, [`split`] and [`stratified_split`] cut rows into a
+//! training and a test part, and [`write`] puts a table back into a file.
+//!
+//! Rows pass through one internal seam (`sink`), where a source of chunks for files larger than memory can be added
+//! beside the one that collects a table.
+
+#![deny(missing_docs)]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod cell;
+mod column;
+mod csv;
+mod error;
+mod input;
+mod layout;
+mod libsvm;
+mod names;
+mod npy;
+mod npy_header;
+mod open;
+mod options;
+mod random;
+mod records;
+mod simulate;
+mod sink;
+mod split;
+mod table;
+mod target;
+mod write;
+
+pub use column::{Column, Labels, Task};
+pub use error::{DataError, ErrorKind};
+pub use names::nearest;
+pub use open::{read, read_from};
+pub use options::{ColumnRef, Format, ReadOptions, Select};
+pub use simulate::Simulated;
+pub use split::{split, stratified_split};
+pub use table::Table;
+pub use write::{write, write_csv, write_libsvm, write_npy};
+
+/// More columns than this are taken for a mistake (a matrix written on one line), not for data.
+pub const MAX_COLUMNS: usize = 1_000_000;

@@ -1,0 +1,69 @@
+//! Kernel machines that say which columns matter.
+//!
+//! RFFNet approximates a product ARD kernel by random Fourier features and learns, together,
+//!
+//! ```text
+//! f(x) = intercept + sum_i beta_i sqrt(2/s) cos( omega_i . (theta o x) + phase_i )
+//! ```
+//!
+//! 1. the **spectrum** ([`Kernel`], [`Spectrum`]) draws the frequencies `omega`, once;
+//! 2. the **feature map** turns a standardised row into `s` cosines, scaled column by column with the relevances
+//!    `theta`;
+//! 3. the **loss** ([`LossKind`], [`Loss`]) and the **penalties** ([`Penalty`]) make an objective of it;
+//! 4. a **solver** minimises it over `beta` and `theta`; a [`Model`] comes out.
+//!
+//! A column that does not matter ends with a relevance near zero.
+//!
+//! ```
+//! use rffnet::{Data, Fit, Matrix, Model, Params, Target};
+//!
+//! // Two columns; the label is "in" inside the circle, whatever the second column says.
+//! let x: Vec<f32> = (0..600).flat_map(|i| [(i % 25) as f32 / 6.0 - 2.0, (i % 7) as f32]).collect();
+//! let codes: Vec<u32> = x.chunks(2).map(|r| (r[0].abs() < 1.0) as u32).collect();
+//! let classes = ["out".to_string(), "in".to_string()];
+//! let data = Data::new(Matrix::new(&x, 600, 2)?, Target::Labels { codes: &codes, classes: &classes });
+//!
+//! let model = Fit::new(&Params::default()).run(&data)?;
+//! let row = [0.2, 6.0];
+//! assert_eq!(classes[model.labels(Matrix::new(&row, 1, 2)?)?[0] as usize], "in");
+//!
+//! let again = Model::from_bytes(&model.to_bytes()?)?;
+//! assert_eq!(again.relevances(), model.relevances());
+//! # Ok::<(), rffnet::Error>(())
+//! ```
+//!
+//! Fits are reproducible: the same seed, data and kind of processor give the same model, bit for bit, on any number
+//! of threads. The crate does no input or output beyond its model file.
+#![deny(missing_docs)]
+
+mod error;
+mod features;
+mod file;
+mod fit;
+mod init;
+mod lasso;
+mod loss;
+mod matrix;
+pub mod metrics;
+mod model;
+mod names;
+mod params;
+mod penalty;
+mod rng;
+mod scale;
+pub mod select;
+#[doc(hidden)]
+pub mod simd;
+mod solver;
+mod spectrum;
+
+pub use error::Error;
+pub use file::write_file;
+pub use fit::Fit;
+pub use loss::{Link, Loss, LossKind};
+pub use matrix::{Data, Matrix, Target};
+pub use model::{Model, Summary, Task};
+pub use params::{ClassWeight, Init, Missing, Params, Plan, Preset, Schedule, SolverKind};
+pub use penalty::{Penalty, PenaltyKind};
+pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
+pub use spectrum::{Kernel, Sampling, Spectrum};

@@ -1,0 +1,159 @@
+//! Borrowed views of the caller's arrays: nothing here owns or copies data.
+
+use crate::Error;
+
+/// Dense rows: `rows x columns` numbers, row after row.
+#[derive(Debug, Clone, Copy)]
+pub struct Matrix<'a> {
+    data: &'a [f32],
+    rows: usize,
+    columns: usize,
+}
+
+impl<'a> Matrix<'a> {
+    /// Views `data` as `rows x columns`, row-major.
+    pub fn new(data: &'a [f32], rows: usize, columns: usize) -> Result<Self, Error> {
+        match rows.checked_mul(columns) {
+            Some(len) if len == data.len() => Ok(Self { data, rows, columns }),
+            _ => Err(Error::Shape(format!(
+                "{} numbers cannot be read as {rows} rows of {columns} columns",
+                data.len()
+            ))),
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All numbers, row after row.
+    pub fn data(&self) -> &'a [f32] {
+        self.data
+    }
+
+    /// One row.
+    pub fn row(&self, i: usize) -> &'a [f32] {
+        &self.data[i * self.columns..(i + 1) * self.columns]
+    }
+}
+
+/// What is to be learned.
+#[derive(Debug, Clone, Copy)]
+pub enum Target<'a> {
+    /// Regression: `rows x outputs` numbers, row-major.
+    Values {
+        /// The numbers.
+        values: &'a [f64],
+        /// Columns of the target; 1 unless several are learned together.
+        outputs: usize,
+    },
+    /// Classification: for each row an index into `classes`.
+    Labels {
+        /// One index per row.
+        codes: &'a [u32],
+        /// The labels the indices stand for.
+        classes: &'a [String],
+    },
+}
+
+/// Training or evaluation data: columns, target and, if wanted, row weights and column names.
+///
+/// ```
+/// use rffnet::{Data, Matrix, Target};
+/// let x = [0.0, 1.0, 2.0, 3.0];
+/// let data = Data::new(Matrix::new(&x, 2, 2)?, Target::Values { values: &[1.0, 2.0], outputs: 1 });
+/// assert_eq!(data.x.columns(), 2);
+/// # Ok::<(), rffnet::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Data<'a> {
+    /// The columns to learn from.
+    pub x: Matrix<'a>,
+    /// What to learn.
+    pub y: Target<'a>,
+    /// Row weights; rows of weight zero have no influence at all.
+    pub weight: Option<&'a [f32]>,
+    /// Column names; `x1, x2, ...` without.
+    pub names: Option<&'a [String]>,
+}
+
+impl<'a> Data<'a> {
+    /// Data without weights and names.
+    pub fn new(x: Matrix<'a>, y: Target<'a>) -> Self {
+        Self { x, y, weight: None, names: None }
+    }
+
+    /// The name of column `j`.
+    pub fn name(&self, j: usize) -> String {
+        self.names.map_or_else(|| format!("x{}", j + 1), |names| names[j].clone())
+    }
+
+    /// Checks that the parts have matching lengths and that every number can be learned from.
+    pub(crate) fn check(&self, missing_allowed: bool) -> Result<(), Error> {
+        let (n, d) = (self.x.rows(), self.x.columns());
+        let (len, what) = match self.y {
+            Target::Values { values, outputs } => (values.len() / outputs.max(1), values.len() % outputs.max(1)),
+            Target::Labels { codes, .. } => (codes.len(), 0),
+        };
+        if len != n || what != 0 {
+            return Err(Error::Shape(format!("the data have {n} rows but the target has {len}")));
+        }
+        if let Some(w) = self.weight {
+            if w.len() != n {
+                return Err(Error::Shape(format!("the data have {n} rows but there are {} weights", w.len())));
+            }
+            if let Some(i) = w.iter().position(|w| !w.is_finite() || *w < 0.0) {
+                let advice = "weights must be zero or positive numbers";
+                return Err(Error::Cell { row: i + 1, column: "weight".into(), value: w[i] as f64, advice });
+            }
+        }
+        if let Some(names) = self.names
+            && names.len() != d
+        {
+            return Err(Error::Shape(format!("the data have {d} columns but there are {} names", names.len())));
+        }
+        if d == 0 {
+            return Err(Error::Shape("there is no column to learn from".into()));
+        }
+        check_cells(self.x, missing_allowed, |j| self.name(j))?;
+        if let Target::Values { values, outputs } = self.y
+            && let Some(i) = values.iter().position(|v| !v.is_finite())
+        {
+            let advice = "every row needs a finite target; drop the row or fill it in";
+            return Err(Error::Cell { row: i / outputs + 1, column: "target".into(), value: values[i], advice });
+        }
+        if let Target::Labels { codes, classes } = self.y
+            && let Some(i) = codes.iter().position(|&c| c as usize >= classes.len())
+        {
+            return Err(Error::Target(format!("row {} has class {} of {}", i + 1, codes[i], classes.len())));
+        }
+        Ok(())
+    }
+}
+
+/// Rejects infinite cells, and missing ones where they are not allowed, naming the first.
+pub(crate) fn check_cells(
+    x: Matrix<'_>,
+    missing_allowed: bool,
+    name: impl Fn(usize) -> String,
+) -> Result<(), Error> {
+    let bad = |v: f32| if missing_allowed { v.is_infinite() } else { !v.is_finite() };
+    match x.data().iter().position(|&v| bad(v)) {
+        None => Ok(()),
+        Some(at) => {
+            let value = x.data()[at] as f64;
+            let advice = if value.is_nan() {
+                "fill it in, drop the row, or ask for missing values to be imputed (missing = mean)"
+            } else {
+                "every number must be finite"
+            };
+            Err(Error::Cell { row: at / x.columns() + 1, column: name(at % x.columns()), value, advice })
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What a user may ask for ([`Params`]) and what a fit then does ([`Plan`]).
+//!
+//! Every field of `Params` may be left open. [`Params::plan`] fills the gaps from the preset and the data's shape and
+//! checks every number once; solvers take the `Plan` as it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::loss::LossKind;
+use crate::penalty::{Penalty, PenaltyKind};
+use crate::spectrum::{Kernel, Sampling};
+use crate::{Error, names::named_enum};
+
+named_enum! {
+    /// Where unset parameters come from.
+    pub enum Preset "preset" {
+        /// What we think is best today.
+        Auto => "auto",
+        /// What produced the tables of the paper; never changes.
+        Paper => "paper",
+    }
+}
+
+named_enum! {
+    /// How the objective is minimised.
+    pub enum SolverKind "solver" {
+        /// The preset's choice.
+        Auto => "auto",
+        /// Adam, head and relevances in one block.
+        Adam => "adam",
+        /// Plain stochastic gradient descent, one block.
+        Sgd => "sgd",
+        /// Adam, alternating between head and relevances.
+        PalmAdam => "palm-adam",
+        /// Gradient descent, alternating between head and relevances.
+        PalmSgd => "palm-sgd",
+    }
+}
+
+named_enum! {
+    /// Where the relevances start.
+    pub enum Init "init" {
+        /// The range of each standardised column over their number.
+        Constant => "constant",
+        /// The best of several random starts after a few epochs each.
+        Restarter => "restarter",
+        /// The coefficients of a lasso fit.
+        Regressor => "regressor",
+    }
+}
+
+named_enum! {
+    /// How the learning rate changes from step to step.
+    pub enum Schedule "schedule" {
+        /// It does not.
+        Constant => "constant",
+        /// Up to the rate over the first 30 % of the steps, down to nothing by the last.
+        OneCycle => "one-cycle",
+        /// From the rate down to nothing along half a cosine.
+        Cosine => "cosine",
+    }
+}
+
+named_enum! {
+    /// What to do with missing values.
+    pub enum Missing "missing" {
+        /// Refuse them, naming the first.
+        Error => "error",
+        /// Read them as the column's mean over the training rows.
+        Mean => "mean",
+    }
+}
+
+named_enum! {
+    /// Weights of the classes.
+    pub enum ClassWeight "class-weight" {
+        /// All rows count the same.
+        None => "none",
+        /// All classes count the same.
+        Balanced => "balanced",
+    }
+}
+
+/// Everything that can be set; `None` leaves the choice to the preset.
+///
+/// ```
+/// use rffnet::{Kernel, Params};
+/// let params = Params { kernel: Some(Kernel::Matern32), alpha: Some(1e-3), seed: 7, ..Params::default() };
+/// ```
+///
+/// | field | default in `auto` | purpose | range |
+/// |---|---|---|---|
+/// | `preset` | `auto` | where unset fields come from | `auto`, `paper` |
+/// | `seed` | 0 | one seed for all random choices | any |
+/// | `loss` | by task | what is minimised | see [`LossKind`] |
+/// | `solver` | `adam` | how | see [`SolverKind`] |
+/// | `kernel` | `gaussian` | the ARD kernel | see [`Kernel`] |
+/// | `sampling` | `iid` | how frequencies are drawn | `iid`, `orthogonal` (Gaussian only) |
+/// | `init` | `constant` | where relevances start | see [`Init`] |
+/// | `random_features` | 300 | features s | at least 1 |
+/// | `alpha` | 1e-5 | strength of the head's penalty | 0 or more |
+/// | `penalty` | `l2` | its shape | see [`PenaltyKind`] |
+/// | `alpha_theta` | 0 | strength of the relevances' penalty | 0 or more |
+/// | `penalty_theta` | `none` (`l1` if `alpha_theta` is set) | its shape | see [`PenaltyKind`] |
+/// | `l1_ratio` | 0.5 | share of L1 in elastic nets | 0 to 1 |
+/// | `lr` | 0.01 | learning rate (peak of the schedule) | above 0 |
+/// | `schedule` | `one-cycle` | how the rate changes | see [`Schedule`] |
+/// | `batch_size` | 128 | rows per step | at least 1 |
+/// | `epochs` | 60 | passes over the rows, at most | at least 1 |
+/// | `patience` | none | epochs without improvement before stopping | at least 1 |
+/// | `validation_fraction` | 0.1 | rows held out to choose the best epoch | 0 up to, not including, 1 |
+/// | `class_weight` | `none` | weights of the classes | `none`, `balanced` |
+/// | `missing` | `error` | missing values | `error`, `mean` |
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[allow(missing_docs)] // the table above documents each field
+pub struct Params {
+    pub preset: Preset,
+    pub seed: u64,
+    pub loss: Option<LossKind>,
+    pub solver: SolverKind,
+    pub kernel: Option<Kernel>,
+    pub sampling: Option<Sampling>,
+    pub init: Option<Init>,
+    pub random_features: Option<usize>,
+    pub alpha: Option<f64>,
+    pub penalty: Option<PenaltyKind>,
+    pub alpha_theta: Option<f64>,
+    pub penalty_theta: Option<PenaltyKind>,
+    pub l1_ratio: Option<f64>,
+    pub lr: Option<f64>,
+    pub schedule: Option<Schedule>,
+    pub batch_size: Option<usize>,
+    pub epochs: Option<usize>,
+    pub patience: Option<usize>,
+    pub validation_fraction: Option<f64>,
+    pub class_weight: Option<ClassWeight>,
+    pub missing: Option<Missing>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Auto,
+            seed: 0,
+            loss: None,
+            solver: SolverKind::Auto,
+            kernel: None,
+            sampling: None,
+            init: None,
+            random_features: None,
+            alpha: None,
+            penalty: None,
+            alpha_theta: None,
+            penalty_theta: None,
+            l1_ratio: None,
+            lr: None,
+            schedule: None,
+            batch_size: None,
+            epochs: None,
+            patience: None,
+            validation_fraction: None,
+            class_weight: None,
+            missing: None,
+        }
+    }
+}
+
+impl Params {
+    /// The paper's settings.
+    pub fn paper() -> Self {
+        Self { preset: Preset::Paper, ..Self::default() }
+    }
+}
+
+/// Checked and complete: what a fit does. Kept in the model file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // named as in Params
+pub struct Plan {
+    pub preset: Preset,
+    pub seed: u64,
+    pub loss: LossKind,
+    pub solver: SolverKind,
+    pub kernel: Kernel,
+    pub sampling: Sampling,
+    pub init: Init,
+    pub random_features: usize,
+    pub penalty: Penalty,
+    pub penalty_theta: Penalty,
+    pub lr: f64,
+    pub schedule: Schedule,
+    pub batch_size: usize,
+    pub epochs: usize,
+    pub patience: Option<usize>,
+    pub validation_fraction: f64,
+    pub class_weight: ClassWeight,
+    pub missing: Missing,
+    /// Features are sqrt(2/s) cos, as in the paper's text, or plain cos, as in its tables.
+    pub scaled_features: bool,
+    pub intercept: bool,
+    pub standardise_target: bool,
+    /// The head starts at random, as torch's Linear does, or at zero.
+    pub random_head: bool,
+    /// The last, partial batch of an epoch is left out.
+    pub drop_last: bool,
+}
+
+impl Plan {
+    /// What multiplies the cosines.
+    pub(crate) fn feature_scale(&self) -> f64 {
+        if self.scaled_features { (2.0 / self.random_features as f64).sqrt() } else { 1.0 }
+    }
+}
+
+impl Params {
+    /// Fills the gaps and checks every number.
+    pub fn plan(&self, classification: bool) -> Result<Plan, Error> {
+        let paper = self.preset == Preset::Paper;
+        let alpha = at_least_zero("alpha", self.alpha.unwrap_or(if paper { 0.1 } else { 1e-5 }))?;
+        let alpha_theta = at_least_zero("alpha-theta", self.alpha_theta.unwrap_or(0.0))?;
+        let l1_ratio = self.l1_ratio.unwrap_or(0.5);
+        if !(0.0..=1.0).contains(&l1_ratio) {
+            return Err(Error::parameter("l1-ratio", l1_ratio, "between 0 and 1"));
+        }
+        let kind_theta = match (self.penalty_theta, self.alpha_theta) {
+            (Some(kind), _) => kind,
+            (None, Some(_)) => PenaltyKind::L1,
+            (None, None) => PenaltyKind::None,
+        };
+        if kind_theta != PenaltyKind::None && self.alpha_theta.is_none() {
+            return Err(Error::Unsupported(format!(
+                "penalty-theta {kind_theta} needs its strength: pass alpha-theta as well"
+            )));
+        }
+        let loss = self.loss.unwrap_or(if classification { LossKind::CrossEntropy } else { LossKind::Squared });
+        if loss.is_classification() != classification {
+            let task = if classification { "classification" } else { "regression" };
+            return Err(Error::Unsupported(format!("the loss {loss} does not fit the task, which is {task}")));
+        }
+        let kernel = self.kernel.unwrap_or(Kernel::Gaussian);
+        let sampling = self.sampling.unwrap_or(Sampling::Iid);
+        if sampling == Sampling::Orthogonal && kernel != Kernel::Gaussian {
+            return Err(Error::Unsupported(format!(
+                "orthogonal sampling is biased for the {kernel} kernel; use iid sampling or the gaussian kernel"
+            )));
+        }
+        let lr = self.lr.unwrap_or(if paper { 1e-3 } else { 1e-2 });
+        if !(lr > 0.0 && lr.is_finite()) {
+            return Err(Error::parameter("lr", lr, "a positive number"));
+        }
+        let validation_fraction = self.validation_fraction.unwrap_or(0.1);
+        if !(0.0..1.0).contains(&validation_fraction) {
+            let need = "at least 0 and below 1 (0 means no validation part and no early stopping)";
+            return Err(Error::parameter("validation-fraction", validation_fraction, need));
+        }
+        let solver = match self.solver {
+            SolverKind::Auto => SolverKind::Adam,
+            other => other,
+        };
+        Ok(Plan {
+            preset: self.preset,
+            seed: self.seed,
+            loss,
+            solver,
+            kernel,
+            sampling,
+            init: self.init.unwrap_or(Init::Constant),
+            random_features: at_least_one("features", self.random_features.unwrap_or(300))?,
+            penalty: Penalty::new(self.penalty.unwrap_or(PenaltyKind::L2), alpha, l1_ratio),
+            penalty_theta: Penalty::new(kind_theta, alpha_theta, l1_ratio),
+            lr,
+            schedule: self.schedule.unwrap_or(if paper { Schedule::Constant } else { Schedule::OneCycle }),
+            batch_size: at_least_one("batch-size", self.batch_size.unwrap_or(128))?,
+            epochs: at_least_one("epochs", self.epochs.unwrap_or(if paper { 100 } else { 60 }))?,
+            patience: match (self.patience, paper) {
+                (Some(k), _) => Some(at_least_one("patience", k)?),
+                (None, true) => Some(10),
+                (None, false) => None,
+            },
+            validation_fraction,
+            class_weight: self.class_weight.unwrap_or(ClassWeight::None),
+            missing: self.missing.unwrap_or(Missing::Error),
+            scaled_features: !paper,
+            intercept: !paper,
+            standardise_target: !paper && matches!(loss, LossKind::Squared | LossKind::Huber { .. } | LossKind::Quantile { .. }),
+            random_head: paper,
+            drop_last: paper,
+        })
+    }
+}
+
+fn at_least_one(name: &'static str, value: usize) -> Result<usize, Error> {
+    if value == 0 { Err(Error::parameter(name, value, "at least 1")) } else { Ok(value) }
+}
+
+fn at_least_zero(name: &'static str, value: f64) -> Result<f64, Error> {
+    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(Error::parameter(name, value, "zero or positive")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_paper_preset_is_frozen() {
+        let plan = Params::paper().plan(false).expect("valid");
+        let expected = Plan {
+            preset: Preset::Paper,
+            seed: 0,
+            loss: LossKind::Squared,
+            solver: SolverKind::Adam,
+            kernel: Kernel::Gaussian,
+            sampling: Sampling::Iid,
+            init: Init::Constant,
+            random_features: 300,
+            penalty: Penalty { l1: 0.0, l2: 0.1 },
+            penalty_theta: Penalty::default(),
+            lr: 1e-3,
+            schedule: Schedule::Constant,
+            batch_size: 128,
+            epochs: 100,
+            patience: Some(10),
+            validation_fraction: 0.1,
+            class_weight: ClassWeight::None,
+            missing: Missing::Error,
+            scaled_features: false,
+            intercept: false,
+            standardise_target: false,
+            random_head: true,
+            drop_last: true,
+        };
+        assert_eq!(plan, expected);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_refused_by_name() {
+        type Change = fn(&mut Params);
+        let cases: [(&str, Change); 10] = [
+            ("alpha", |p| p.alpha = Some(-1.0)),
+            ("alpha", |p| p.alpha = Some(f64::NAN)),
+            ("alpha-theta", |p| p.alpha_theta = Some(-1.0)),
+            ("lr", |p| p.lr = Some(0.0)),
+            ("batch-size", |p| p.batch_size = Some(0)),
+            ("features", |p| p.random_features = Some(0)),
+            ("epochs", |p| p.epochs = Some(0)),
+            ("patience", |p| p.patience = Some(0)),
+            ("validation-fraction", |p| p.validation_fraction = Some(1.0)),
+            ("l1-ratio", |p| p.l1_ratio = Some(1.5)),
+        ];
+        for (name, change) in cases {
+            let mut params = Params::default();
+            change(&mut params);
+            let text = params.plan(false).expect_err(name).to_string();
+            assert!(text.starts_with(&format!("{name} is ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let orthogonal =
+            Params { kernel: Some(Kernel::Cauchy), sampling: Some(Sampling::Orthogonal), ..Params::default() };
+        assert!(orthogonal.plan(false).expect_err("biased").to_string().contains("biased"));
+        let loss = Params { loss: Some(LossKind::Poisson), ..Params::default() };
+        assert!(loss.plan(true).is_err() && loss.plan(false).is_ok());
+        let theta = Params { penalty_theta: Some(PenaltyKind::L1), ..Params::default() };
+        assert!(theta.plan(false).expect_err("strength").to_string().contains("alpha-theta"));
+    }
+}

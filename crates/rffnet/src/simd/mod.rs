@@ -1,0 +1,177 @@
+//! The hot loops, written once and compiled for each kind of vector unit.
+//!
+//! The model is `f(x) = intercept + sum_s beta_s cos(omega_s . (theta o x) + phase_s)`. Rows are handled in chunks of
+//! at most [`CHUNK`]; a caller with several threads gives each its own chunks and its own [`Tape`], and adds what the
+//! chunks return in their order, so that results do not depend on the number of threads. What a row contributes to
+//! `pred` does not depend on its neighbours either: every sum is taken in the same order whatever the chunk.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `dispatch` | which instructions, and the entry functions compiled for them |
+//! | `lanes`, `portable`, `x86` | the vector operations |
+//! | `tile` | the register tile that every product is made of |
+//! | `frequencies`, `tape`, `buffer` | memory layouts |
+//! | `sincos`, `forward`, `backward`, `slopes`, `gather`, `update` | the kernels |
+//!
+//! Functions panic when a slice has the wrong length or the CPU lacks the `path` asked for.
+
+mod backward;
+mod buffer;
+mod dispatch;
+mod forward;
+mod frequencies;
+mod gather;
+mod lanes;
+mod portable;
+mod sincos;
+mod slopes;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod tile;
+mod update;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use backward::SpectrumGrad;
+pub use buffer::Aligned;
+pub use dispatch::{Path, available, path, requested};
+pub use frequencies::Frequencies;
+pub use tape::Tape;
+pub use update::Prox;
+
+/// Rows of a chunk, at most.
+pub const CHUNK: usize = 64;
+/// `f32` in a cache line, and in the widest vector.
+const LINE: usize = 16;
+/// Vectors in the width of a register tile.
+const TILE: usize = 3;
+/// Features of a panel: a register tile of the widest vectors.
+const PANEL: usize = TILE * LINE;
+
+/// Standardises rows of `x` (row-major, `d` columns): `out[i, j] = (x[rows[i], j] - mean[j]) * inv_std[j]`, where a NaN
+/// becomes zero (a missing value is taken for the mean), and `scaled[i, j] = out[i, j] * theta[j]`.
+pub fn gather(
+    path: Path,
+    x: &[f32],
+    d: usize,
+    rows: &[usize],
+    mean: &[f32],
+    inv_std: &[f32],
+    theta: &[f32],
+    out: &mut [f32],
+    scaled: &mut [f32],
+) {
+    dispatch::run(path, gather::Gather { x, columns: d, rows, mean, inv_std, theta, out, scaled });
+}
+
+/// Adds predictions: `pred[i, c] += sum_s beta[c, s] cos P_is` with `P = scaled omega + phase`.
+///
+/// The `k` rows of `beta` are [`Frequencies::padded`] long, with zeros in the padding.
+pub fn predict(
+    path: Path,
+    frequencies: &Frequencies,
+    scaled: &[f32],
+    rows: usize,
+    beta: &[f32],
+    k: usize,
+    pred: &mut [f32],
+) {
+    dispatch::run(path, forward::Predict { frequencies, scaled, rows, beta, outputs: k, pred, tape: None });
+}
+
+/// [`predict`], to the last bit, that also records the sines and cosines for [`backward`] and [`slopes`].
+pub fn forward(
+    path: Path,
+    frequencies: &Frequencies,
+    scaled: &[f32],
+    rows: usize,
+    beta: &[f32],
+    k: usize,
+    pred: &mut [f32],
+    tape: &mut Tape,
+) {
+    let tape = Some(tape);
+    dispatch::run(path, forward::Predict { frequencies, scaled, rows, beta, outputs: k, pred, tape });
+}
+
+/// Adds gradients, given `r[i, c] = dLoss/dpred[i, c]` and the chunk recorded by [`forward`].
+///
+/// With `V_is = sin P_is sum_c r_ic beta_cs`: `grad_theta[j] -= sum_s omega_js sum_i x_ij V_is` and
+/// `grad_beta[c, s] += sum_i r_ic cos P_is` (its padding becomes zero); with `spectrum`, also the gradients of `omega`
+/// and `phase`. `x` holds the standardised rows, not multiplied by `theta`.
+pub fn backward(
+    path: Path,
+    frequencies: &Frequencies,
+    x: &[f32],
+    rows: usize,
+    beta: &[f32],
+    k: usize,
+    r: &[f32],
+    tape: &mut Tape,
+    grad_theta: &mut [f32],
+    grad_beta: &mut [f32],
+    spectrum: Option<SpectrumGrad<'_>>,
+) {
+    dispatch::run(
+        path,
+        backward::Backward {
+            frequencies,
+            x,
+            rows,
+            beta,
+            outputs: k,
+            r,
+            tape,
+            grad_theta,
+            grad_beta,
+            spectrum,
+        },
+    );
+}
+
+/// Adds squared slopes: `out[j] += sum_i sum_c (sum_s omega_js beta_cs sin P_is)^2` over the chunk recorded by
+/// [`forward`]; times `theta_j^2` it is the squared derivative of the predictions by column `j`.
+pub fn slopes(
+    path: Path,
+    frequencies: &Frequencies,
+    rows: usize,
+    beta: &[f32],
+    k: usize,
+    tape: &Tape,
+    out: &mut [f64],
+) {
+    dispatch::run(path, slopes::Slopes { frequencies, rows, beta, outputs: k, tape, out });
+}
+
+/// Random features: `z[i, s] = cos P_is`, in rows of [`Frequencies::padded`] with zeros in the padding.
+pub fn features(path: Path, frequencies: &Frequencies, scaled: &[f32], rows: usize, z: &mut [f32]) {
+    dispatch::run(path, forward::Features { frequencies, scaled, rows, z });
+}
+
+/// One step of Adam on `w` with gradient `g` and state `m`, `v`, and then the proximal map.
+///
+/// `bias1 = 1 - 0.9^t` and `bias2 = 1 - 0.999^t` at step `t` (from 1); the guard 1e-8 is outside the square root.
+pub fn adam(
+    path: Path,
+    w: &mut [f32],
+    g: &[f32],
+    m: &mut [f32],
+    v: &mut [f32],
+    lr: f32,
+    bias1: f32,
+    bias2: f32,
+    prox: Prox,
+) {
+    dispatch::run(path, update::Adam { w, g, m, v, lr, bias1, bias2, prox });
+}
+
+/// One step of gradient descent, and then the proximal map.
+pub fn sgd(path: Path, w: &mut [f32], g: &[f32], lr: f32, prox: Prox) {
+    dispatch::run(path, update::Sgd { w, g, lr, prox });
+}
+
+/// Sine and cosine of each number: within 1.5e-7 for all arguments, NaN for those that are not finite.
+pub fn sincos(path: Path, x: &[f32], sin: &mut [f32], cos: &mut [f32]) {
+    dispatch::run(path, sincos::SinCos { x, sin, cos });
+}

@@ -1,0 +1,114 @@
+//! Sine and cosine of a vector, both at once.
+//!
+//! With `n = round(x / pi)` and `r = x - n pi` in `[-pi/2, pi/2]`, `sin x = (-1)^n sin r` and
+//! `cos x = (-1)^n cos r`: one reduction and one sign for both, and no choice between two polynomials. The
+//! coefficients are minimax in absolute error over that interval, each rounded to `f32` before the next was fitted.
+#![allow(unsafe_code)]
+
+use super::LINE;
+use super::dispatch::Kernel;
+use super::lanes::Simd;
+
+/// Up to here the error stays below 1.5e-7; beyond, the rare lane is computed in double precision.
+pub(super) const LIMIT: f32 = 1e4;
+
+/// Adding 1.5 * 2^23 rounds to a whole number and leaves its parity in the lowest bit.
+const ROUND: f32 = 12_582_912.0;
+const SIN: [f32; 4] = [-0.166_666_57, 0.008_333_01, -0.000_198_061_27, 2.599_074_8e-6];
+const COS: [f32; 5] = [-0.5, 0.041_666_657, -0.001_388_858_5, 2.477_017_6e-5, -2.620_884_6e-7];
+
+/// `(sin x, cos x)` where `|x| <= LIMIT`, anything elsewhere.
+#[inline(always)]
+pub(super) fn near<S: Simd>(s: S, x: S::V) -> (S::V, S::V) {
+    let round = s.splat(ROUND);
+    let parity = s.fma(x, s.splat(std::f32::consts::FRAC_1_PI), round);
+    let r = s.minus_pi_times(x, s.sub(parity, round));
+    let r2 = s.mul(r, r);
+
+    let mut sin = s.splat(SIN[3]);
+    for c in [SIN[2], SIN[1], SIN[0]] {
+        sin = s.fma(sin, r2, s.splat(c));
+    }
+    sin = s.fma(sin, s.mul(r2, r), r);
+
+    let mut cos = s.splat(COS[4]);
+    for c in [COS[3], COS[2], COS[1], COS[0], 1.0] {
+        cos = s.fma(cos, r2, s.splat(c));
+    }
+    (s.flip(sin, parity), s.flip(cos, parity))
+}
+
+/// Recomputes the lanes that [`near`] cannot do.
+#[cold]
+#[inline(never)]
+pub(super) fn far(x: &[f32], mut sin: Option<&mut [f32]>, cos: &mut [f32]) {
+    for (i, &x) in x.iter().enumerate() {
+        if x.abs() <= LIMIT {
+            continue;
+        }
+        let (sin_x, cos_x) = f64::from(x).sin_cos();
+        cos[i] = cos_x as f32;
+        if let Some(sin) = &mut sin {
+            sin[i] = sin_x as f32;
+        }
+    }
+}
+
+/// Turns `LANES` arguments at `cos[i..]` into their cosines and writes the sines, where wanted, to `sin[i_sin..]`.
+///
+/// # Safety
+/// `i + LANES <= cos.len()` and, with `SINE`, `i_sin + LANES <= sin.len()`.
+#[inline(always)]
+pub(super) unsafe fn in_place<S: Simd, const SINE: bool>(
+    s: S,
+    cos: &mut [f32],
+    i: usize,
+    sin: &mut [f32],
+    i_sin: usize,
+) -> S::V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let x = s.load(cos, i);
+        let (sin_x, cos_x) = near(s, x);
+        s.store(cos_x, cos, i);
+        if SINE {
+            s.store(sin_x, sin, i_sin);
+        }
+        if s.within(x, LIMIT) {
+            return cos_x;
+        }
+        let mut arguments = [0.0; LINE];
+        s.store(x, &mut arguments, 0);
+        let n = S::LANES;
+        far(&arguments[..n], SINE.then(|| &mut sin[i_sin..i_sin + n]), &mut cos[i..i + n]);
+        s.load(cos, i)
+    }
+}
+
+/// See [`super::sincos`].
+pub(super) struct SinCos<'a> {
+    pub(super) x: &'a [f32],
+    pub(super) sin: &'a mut [f32],
+    pub(super) cos: &'a mut [f32],
+}
+
+impl Kernel for SinCos<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { x, sin, cos } = self;
+        assert!(x.len() == sin.len() && x.len() == cos.len());
+        cos.copy_from_slice(x);
+        let whole = x.len() - x.len() % S::LANES;
+        for i in (0..whole).step_by(S::LANES) {
+            // SAFETY: `i + LANES <= whole`, which is no more than each length.
+            unsafe { in_place::<S, true>(s, cos, i, sin, i) };
+        }
+        let (mut sin_end, mut cos_end) = ([0.0; LINE], [0.0; LINE]);
+        let rest = x.len() - whole;
+        cos_end[..rest].copy_from_slice(&x[whole..]);
+        // SAFETY: no vector is longer than LINE.
+        unsafe { in_place::<S, true>(s, &mut cos_end, 0, &mut sin_end, 0) };
+        sin[whole..].copy_from_slice(&sin_end[..rest]);
+        cos[whole..].copy_from_slice(&cos_end[..rest]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Squared partial derivatives of the predictions, for importances.
+#![allow(unsafe_code)]
+
+use super::dispatch::Kernel;
+use super::lanes::Simd;
+use super::tile::{Tiles, cover};
+use super::{CHUNK, Frequencies, Tape};
+
+/// Tiles of rows x columns: `out_j += (sum_s omega_js beta_s sin P_is)^2` for one output.
+struct Output<'a> {
+    frequencies: &'a Frequencies,
+    beta: &'a [f32],
+    sin: &'a [f32],
+    out: &'a mut [f64],
+}
+
+impl<S: Simd> Tiles<S> for Output<'_> {
+    #[inline(always)]
+    unsafe fn tile<const R: usize, const N: usize>(&mut self, s: S, row: usize, column: usize) {
+        let mut sum = [[s.zero(); N]; R];
+        for panel in self.frequencies.panels() {
+            let sin = &self.sin[panel.first * CHUNK..];
+            for at in (0..panel.width).step_by(S::LANES) {
+                // SAFETY: `beta` is `padded` long, a panel of the tape holds CHUNK rows of its width and one of the
+                // frequencies as many as there are columns.
+                unsafe {
+                    let beta = s.load(self.beta, panel.first + at);
+                    let mut omega = [s.zero(); N];
+                    for (j, omega) in omega.iter_mut().enumerate() {
+                        *omega = s.mul(beta, s.load(panel.omega, (column + j) * panel.width + at));
+                    }
+                    for (i, sum) in sum.iter_mut().enumerate() {
+                        let sin = s.load(sin, (row + i) * panel.width + at);
+                        for (sum, omega) in sum.iter_mut().zip(omega) {
+                            *sum = s.fma(sin, omega, *sum);
+                        }
+                    }
+                }
+            }
+        }
+        for sum in sum {
+            for (j, sum) in sum.into_iter().enumerate() {
+                self.out[column + j] += f64::from(s.sum(sum)).powi(2);
+            }
+        }
+    }
+}
+
+/// See [`super::slopes`].
+pub(super) struct Slopes<'a> {
+    pub(super) frequencies: &'a Frequencies,
+    pub(super) rows: usize,
+    pub(super) beta: &'a [f32],
+    pub(super) outputs: usize,
+    pub(super) tape: &'a Tape,
+    pub(super) out: &'a mut [f64],
+}
+
+impl Kernel for Slopes<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { frequencies, rows, beta, outputs, tape, out } = self;
+        let (columns, padded) = (frequencies.columns(), frequencies.padded());
+        assert!(rows <= CHUNK);
+        assert_eq!(beta.len(), outputs * padded);
+        assert_eq!(out.len(), columns);
+        tape.check(rows, padded);
+        for beta in beta.chunks_exact(padded) {
+            let mut tiles = Output { frequencies, beta, sin: &tape.sin, out };
+            // SAFETY: the lengths just asserted, and those of the tape that `check` implies.
+            unsafe { cover(s, rows, columns, &mut tiles) };
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Stochastic proximal descent: Algorithm 2 of the paper, with Adam or plain gradient steps, in one block of
+//! coordinates or alternating between head and relevances (PALM).
+
+use crate::features::{FeatureMap, GradientEngine, Problem, Weights, mean_loss};
+use crate::params::{Plan, SolverKind};
+use crate::penalty::Penalty;
+use crate::rng::{Stream, shuffle};
+use crate::simd::{self, Path, Prox};
+use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
+
+/// Rows to learn from and rows to choose by; indices into the caller's matrix.
+pub(crate) struct Split {
+    pub(crate) train: Vec<usize>,
+    pub(crate) validation: Vec<usize>,
+}
+
+/// What a descent leaves behind.
+pub(crate) struct Outcome {
+    /// The best epoch by validation loss; the last one without a validation part.
+    pub(crate) weights: Weights,
+    pub(crate) stopped: Stopped,
+    /// Epochs made, complete or not.
+    pub(crate) epochs: usize,
+    pub(crate) best_epoch: usize,
+    /// Validation loss of the weights kept; training loss without a validation part.
+    pub(crate) loss: f64,
+    pub(crate) history: History,
+}
+
+/// A block of coordinates with its optimiser state.
+struct Block {
+    first: Vec<f32>,
+    second: Vec<f32>,
+    steps: i32,
+    penalty: Penalty,
+    adam: bool,
+}
+
+impl Block {
+    fn new(len: usize, penalty: Penalty, adam: bool) -> Self {
+        let state = if adam { len } else { 0 };
+        Self { first: vec![0.0; state], second: vec![0.0; state], steps: 0, penalty, adam }
+    }
+
+    /// One gradient step, then the penalty's proximal step with the same rate.
+    fn step(&mut self, path: Path, w: &mut [f32], g: &[f32], lr: f64) {
+        let (l1, shrink) = self.penalty.prox_factors(lr);
+        let prox = Prox { l1, shrink };
+        if self.adam {
+            self.steps += 1;
+            let bias = |beta: f64| (1.0 - beta.powi(self.steps)) as f32;
+            let (m, v) = (&mut self.first, &mut self.second);
+            simd::adam(path, w, g, m, v, lr as f32, bias(0.9), bias(0.999), prox);
+        } else {
+            simd::sgd(path, w, g, lr as f32, prox);
+        }
+    }
+}
+
+/// A descent in progress.
+pub(crate) struct Descent<'a> {
+    problem: &'a Problem<'a>,
+    map: &'a FeatureMap,
+    plan: &'a Plan,
+    engine: GradientEngine,
+    beta: Block,
+    theta: Block,
+    intercept: Block,
+    order: Vec<usize>,
+    batch: usize,
+    step: usize,
+    steps: usize,
+    pub(crate) weights: Weights,
+}
+
+impl<'a> Descent<'a> {
+    pub(crate) fn new(
+        problem: &'a Problem<'a>,
+        map: &'a FeatureMap,
+        plan: &'a Plan,
+        start: Weights,
+        train: &[usize],
+        epochs: usize,
+    ) -> Self {
+        let adam = matches!(plan.solver, SolverKind::Adam | SolverKind::PalmAdam);
+        let batch = plan.batch_size.min(train.len());
+        let batches = if plan.drop_last { train.len() / batch } else { train.len().div_ceil(batch) };
+        Self {
+            engine: GradientEngine::new(map, problem.outputs, batch),
+            // The head is trained with the cosines' factor folded in; its penalty is stated without.
+            beta: Block::new(start.beta.len(), plan.penalty.in_units(plan.feature_scale()), adam),
+            theta: Block::new(start.theta.len(), plan.penalty_theta, adam),
+            intercept: Block::new(start.intercept.len(), Penalty::default(), adam),
+            order: train.to_vec(),
+            batch,
+            step: 0,
+            steps: batches * epochs,
+            weights: start,
+            problem,
+            map,
+            plan,
+        }
+    }
+
+    /// One pass over the shuffled rows; returns the mean loss over its batches. Ends early, with a loss that is not
+    /// finite, when the descent has left the real numbers.
+    pub(crate) fn epoch(&mut self, rng: &mut Stream) -> f64 {
+        shuffle(&mut self.order, rng);
+        let order = std::mem::take(&mut self.order);
+        let (mut sum, mut batches) = (0.0, 0);
+        for rows in order.chunks(self.batch) {
+            if self.plan.drop_last && rows.len() < self.batch {
+                break;
+            }
+            sum += self.batch(rows);
+            batches += 1;
+            if !f64::is_finite(sum) {
+                break;
+            }
+        }
+        self.order = order;
+        sum / batches as f64
+    }
+
+    fn batch(&mut self, rows: &[usize]) -> f64 {
+        let path = simd::path();
+        let lr = self.plan.lr * self.plan.schedule.factor(self.step, self.steps);
+        self.step += 1;
+        let w = &mut self.weights;
+        let (loss, g) = self.engine.gradient(self.problem, self.map, w, rows);
+        self.beta.step(path, &mut w.beta, &g.beta, lr);
+        if self.plan.intercept {
+            self.intercept.step(path, &mut w.intercept, &g.intercept, lr);
+        }
+        match self.plan.solver {
+            SolverKind::PalmAdam | SolverKind::PalmSgd => {
+                let (_, g) = self.engine.gradient(self.problem, self.map, w, rows);
+                self.theta.step(path, &mut w.theta, &g.theta, lr);
+            }
+            _ => self.theta.step(path, &mut w.theta, &g.theta, lr),
+        }
+        loss
+    }
+}
+
+/// Algorithm 2: descend, watch the validation loss, keep the best epoch, stop when patience runs out.
+pub(crate) fn descend(
+    problem: &Problem<'_>,
+    map: &FeatureMap,
+    plan: &Plan,
+    start: Weights,
+    split: &Split,
+    rng: &mut Stream,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let mut descent = Descent::new(problem, map, plan, start.clone(), &split.train, plan.epochs);
+    let mut best = Outcome {
+        weights: start,
+        stopped: Stopped::Epochs,
+        epochs: 0,
+        best_epoch: 0,
+        loss: f64::INFINITY,
+        history: History::default(),
+    };
+    for epoch in 1..=plan.epochs {
+        let train = descent.epoch(rng) * problem.unit;
+        best.epochs = epoch;
+        let validating = !split.validation.is_empty();
+        let validation = validating.then(|| problem.unit * mean_loss(problem, map, &descent.weights, &split.validation));
+        let loss = validation.unwrap_or(train);
+        if !(train.is_finite() && loss.is_finite() && descent.weights.is_finite()) {
+            best.stopped = Stopped::Diverged;
+            break;
+        }
+        best.history.push(EpochLoss { epoch, train, validation }, &descent.weights.theta);
+        if !validating || loss < best.loss {
+            best.weights.clone_from(&descent.weights);
+            best.loss = loss;
+            best.best_epoch = epoch;
+        }
+        let progress =
+            Progress { epoch, epochs: plan.epochs, train_loss: train, validation_loss: validation };
+        if observer.epoch(&progress).is_break() {
+            best.stopped = Stopped::Interrupted;
+            break;
+        }
+        if validating && plan.patience.is_some_and(|patience| epoch - best.best_epoch >= patience) {
+            best.stopped = Stopped::Patience;
+            break;
+        }
+    }
+    best
+}

@@ -1,0 +1,7 @@
+//! Minimisers of the objective, and when they stop.
+
+pub(crate) mod descent;
+pub(crate) mod schedule;
+pub(crate) mod stop;
+
+pub use stop::{EpochLoss, History, Observer, Progress, Silent, Stopped};

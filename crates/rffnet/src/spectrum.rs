@@ -1,0 +1,147 @@
+//! Product ARD kernels and their spectral densities.
+//!
+//! A product kernel k(x, x') = prod_j G(theta_j (x_j - x'_j)) has a spectral density that factorises over columns
+//! (Proposition 2 of the paper), so a [`Spectrum`] is one-dimensional: the law of one frequency, and the factor G it
+//! stands for.
+
+use rand::Rng;
+use rand_distr::{Cauchy, Distribution, Exp1, StandardNormal, StudentT};
+use serde::{Deserialize, Serialize};
+
+use crate::rng::uniform;
+use crate::{Error, names::named_enum};
+
+/// The law of one frequency and the kernel factor that belongs to it.
+///
+/// Implement it to use a kernel of your own:
+///
+/// ```
+/// use rffnet::Spectrum;
+/// use rand::Rng;
+///
+/// /// Two frequencies only: the kernel factor is a cosine.
+/// struct Tone;
+/// impl Spectrum for Tone {
+///     fn sample(&self, rng: &mut dyn Rng) -> f64 { if rng.next_u32() % 2 == 0 { 1.0 } else { -1.0 } }
+///     fn kernel(&self, delta: f64) -> f64 { delta.cos() }
+/// }
+/// ```
+pub trait Spectrum: Sync {
+    /// Draws one coordinate of a frequency.
+    fn sample(&self, rng: &mut dyn Rng) -> f64;
+    /// The kernel factor G at distance `delta`; G(0) = 1.
+    fn kernel(&self, delta: f64) -> f64;
+}
+
+named_enum! {
+    /// The built-in kernels.
+    pub enum Kernel "kernel" {
+        /// exp(-delta^2 / 2); normal frequencies.
+        Gaussian => "gaussian",
+        /// exp(-|delta|); Cauchy frequencies.
+        Laplace => "laplace",
+        /// 1 / (1 + delta^2); frequencies of density exp(-|w|) / 2.
+        Cauchy => "cauchy",
+        /// (1 + sqrt(3) |delta|) exp(-sqrt(3) |delta|); Student-t frequencies, 3 degrees of freedom.
+        Matern32 => "matern32",
+        /// (1 + sqrt(5) |delta| + 5 delta^2 / 3) exp(-sqrt(5) |delta|); Student-t, 5 degrees of freedom.
+        Matern52 => "matern52",
+    }
+}
+
+named_enum! {
+    /// How the frequencies are drawn.
+    pub enum Sampling "sampling" {
+        /// Independently.
+        Iid => "iid",
+        /// In orthogonal blocks: less variance, for the Gaussian kernel only.
+        Orthogonal => "orthogonal",
+    }
+}
+
+impl Spectrum for Kernel {
+    fn sample(&self, rng: &mut dyn Rng) -> f64 {
+        match self {
+            Kernel::Gaussian => StandardNormal.sample(rng),
+            Kernel::Laplace => Cauchy::new(0.0, 1.0).expect("scale 1 is valid").sample(rng),
+            Kernel::Cauchy => {
+                let size: f64 = Exp1.sample(rng);
+                if uniform(rng) < 0.5 { size } else { -size }
+            }
+            Kernel::Matern32 => StudentT::new(3.0).expect("3 degrees are valid").sample(rng),
+            Kernel::Matern52 => StudentT::new(5.0).expect("5 degrees are valid").sample(rng),
+        }
+    }
+
+    fn kernel(&self, delta: f64) -> f64 {
+        let t = delta.abs();
+        match self {
+            Kernel::Gaussian => (-0.5 * t * t).exp(),
+            Kernel::Laplace => (-t).exp(),
+            Kernel::Cauchy => 1.0 / (1.0 + t * t),
+            Kernel::Matern32 => {
+                let u = 3f64.sqrt() * t;
+                (1.0 + u) * (-u).exp()
+            }
+            Kernel::Matern52 => {
+                let u = 5f64.sqrt() * t;
+                (1.0 + u + u * u / 3.0) * (-u).exp()
+            }
+        }
+    }
+}
+
+/// Draws omega, `columns x features` row-major, entries independent.
+pub(crate) fn sample_iid(
+    spectrum: &dyn Spectrum,
+    columns: usize,
+    features: usize,
+    rng: &mut dyn Rng,
+) -> Vec<f32> {
+    // Feature by feature: the first s features stay the same when more are asked for.
+    let mut omega = vec![0.0; columns * features];
+    for k in 0..features {
+        for j in 0..columns {
+            omega[j * features + k] = spectrum.sample(rng) as f32;
+        }
+    }
+    omega
+}
+
+/// Draws Gaussian frequencies in blocks of `columns` mutually orthogonal directions, each with the length of an
+/// independent Gaussian vector, so that every single frequency is still normal.
+pub(crate) fn sample_orthogonal(columns: usize, features: usize, rng: &mut dyn Rng) -> Vec<f32> {
+    let d = columns;
+    let mut omega = vec![0.0; d * features];
+    let mut basis: Vec<Vec<f64>> = Vec::with_capacity(d);
+    for k in 0..features {
+        if k % d == 0 {
+            basis.clear();
+        }
+        let direction = loop {
+            let mut v: Vec<f64> = (0..d).map(|_| StandardNormal.sample(rng)).collect();
+            // Two rounds of Gram-Schmidt: "twice is enough" for orthogonality to rounding.
+            for _ in 0..2 {
+                for b in &basis {
+                    let along: f64 = dot(&v, b);
+                    v.iter_mut().zip(b).for_each(|(v, b)| *v -= along * b);
+                }
+            }
+            let norm = dot(&v, &v).sqrt();
+            if norm > 1e-6 {
+                v.iter_mut().for_each(|v| *v /= norm);
+                break v;
+            }
+        };
+        let length = (0..d).map(|_| StandardNormal.sample(rng)).map(|g: f64| g * g).sum::<f64>().sqrt();
+        for j in 0..d {
+            omega[j * features + k] = (length * direction[j]) as f32;
+        }
+        basis.push(direction);
+    }
+    omega
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
