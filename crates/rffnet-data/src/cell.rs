@@ -153,7 +153,8 @@ pub(crate) fn fault_error(
             let limit = if used == Use::Target { "1.8e308" } else { "3.4e38" };
             let cell = shown(cell);
             format!(
-                "{place} holds {cell}, beyond the largest number that can be kept ({limit}); rescale the column"
+                "{place} holds {cell}, beyond the largest number that can be kept ({limit}); rescale the \
+                 column"
             )
         }
         Fault::Negative => format!("{place} is {}; weights must be zero or more", shown(cell)),
@@ -235,11 +236,13 @@ mod tests {
         );
         assert_eq!(
             say("x", Fault::Text, Use::Input),
-            "t.csv: row 12 (line 13), column 'age' holds 'x', which is not a number; correct it, drop the row, or leave the column out with --ignore age"
+            "t.csv: row 12 (line 13), column 'age' holds 'x', which is not a number; correct it, drop the \
+             row, or leave the column out with --ignore age"
         );
         assert_eq!(
             say("x", Fault::Text, Use::Weight),
-            "t.csv: row 12 (line 13), weight column 'age' holds 'x', which is not a number; correct it or drop the row"
+            "t.csv: row 12 (line 13), weight column 'age' holds 'x', which is not a number; correct it or \
+             drop the row"
         );
     }
 }

@@ -105,7 +105,8 @@ impl Column {
                 Err(DataError::new(
                     ErrorKind::Request,
                     format!(
-                        "the target holds text such as '{}', so there is no number to learn; use --task classification, or choose another --target",
+                        "the target holds text such as '{}', so there is no number to learn; use --task \
+                         classification, or choose another --target",
                         shown(example)
                     ),
                 ))
@@ -137,7 +138,8 @@ fn number_labels(values: &[f64]) -> Result<Labels, DataError> {
         return Err(DataError::new(
             ErrorKind::Request,
             format!(
-                "the target has {} distinct numbers in {}, too many to be classes; use --task regression, or choose another --target",
+                "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
+                 or choose another --target",
                 count(n as u64),
                 plural(values.len(), "row")
             ),
@@ -169,7 +171,8 @@ fn text_labels(levels: &[String], codes: &[u32]) -> Result<Labels, DataError> {
         return Err(DataError::new(
             ErrorKind::Request,
             format!(
-                "the target has {} different texts in {}, more like names than classes; choose another --target",
+                "the target has {} different texts in {}, more like names than classes; choose another \
+                 --target",
                 count(classes.len() as u64),
                 plural(codes.len(), "row")
             ),

@@ -24,7 +24,8 @@ pub(crate) fn read(
     };
     let first = first.get();
     let width = first.len();
-    // The first data row is the second record if there is a header, and is needed to know whether there is one.
+    // The first data row is the second record if there is a header, and is needed to know whether there is
+    // one.
     let second = records.next()?.map(KeptRecord::new);
     let header = options.header.unwrap_or_else(|| is_header(first, second.as_ref().map(KeptRecord::get)));
     let names = if header { header_names(&source, first)? } else { made_up_names(width) };
@@ -53,10 +54,16 @@ pub(crate) fn read(
     Ok(layout)
 }
 
-/// A first row with text in it is a header, unless it looks just like the row after it: mostly decimal fractions,
-/// which nobody uses as names, and text in the same places (a class name in the last column, say).
+/// A first row with text in it is a header, unless it looks just like the row after it: mostly decimal
+/// fractions, which nobody uses as names, and text in the same places (a class name in the last column, say).
 fn is_header(first: Record<'_>, second: Option<Record<'_>>) -> bool {
-    let is_text = |cell: Option<&str>| matches!(cell.map(classify), None | Some(Cell::Text(_)));
+    // `1,5` is a number, though not one that is read: what is said about it helps more than taking it for a
+    // name.
+    let is_text = |cell: Option<&str>| match cell.map(classify) {
+        Some(Cell::Text(text)) => !decimal_comma(text),
+        Some(_) => false,
+        None => true,
+    };
     if !first.cells().any(is_text) {
         return false;
     }
@@ -80,7 +87,8 @@ fn header_names(source: &str, first: Record<'_>) -> Result<Vec<String>, DataErro
         return Err(DataError::column(
             source,
             format_args!(
-                "the header has the name '{}' twice; rename one, or pass --no-header if the first line is data",
+                "the header has the name '{}' twice; rename one, or pass --no-header if the first line is \
+                 data",
                 shown(twice)
             ),
         ));
@@ -105,7 +113,8 @@ struct RowReader<'a> {
     no_header: bool,
     inputs: Vec<f32>,
     count: u64,
-    /// Missing cells per column of the file, counted only to tell a text column from one that holds numbers too.
+    /// Missing cells per column of the file, counted only to tell a text column from one that holds numbers
+    /// too.
     missing_cells: Vec<u64>,
 }
 
@@ -203,7 +212,8 @@ impl<'a> RowReader<'a> {
 }
 
 impl TextCell {
-    /// Drops the columns that hold a number in `record`; true while the column of this cell is not among them.
+    /// Drops the columns that hold a number in `record`; true while the column of this cell is not among
+    /// them.
     fn narrow(&mut self, record: Record<'_>) -> bool {
         let is_number = |cell: &str| !matches!(classify(cell), Cell::Text(_) | Cell::Missing);
         self.text_columns.retain(|&i| !record.cell(i).is_some_and(is_number));
@@ -239,7 +249,8 @@ impl TextCell {
         DataError::cell(
             rows.source,
             format_args!(
-                "{} {} {} text; text columns are not supported yet: encode {} as numbers, or leave {} out with {}{}",
+                "{} {} {} text; text columns are not supported yet: encode {} as numbers, or leave {} out \
+                 with {}{}",
                 if one { "column" } else { "columns" },
                 listed(columns.clone(), 5),
                 if one { "holds" } else { "hold" },

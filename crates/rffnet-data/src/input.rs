@@ -16,6 +16,8 @@ pub(crate) struct Input<'a> {
     source: String,
     gzip: bool,
     text: bool,
+    /// Not asked again after its end: a terminal would wait for more.
+    ended: bool,
 }
 
 impl<'a> Input<'a> {
@@ -29,6 +31,7 @@ impl<'a> Input<'a> {
             source: source.to_string(),
             gzip: false,
             text: false,
+            ended: false,
         }
     }
 
@@ -56,7 +59,8 @@ impl<'a> Input<'a> {
         self.refuse_nul(self.start)
     }
 
-    /// The next bytes without consuming them: `n` of them (at most a block), fewer only at the end of the file.
+    /// The next bytes without consuming them: `n` of them (at most a block), fewer only at the end of the
+    /// file.
     pub(crate) fn peek(&mut self, n: usize) -> Result<&[u8], DataError> {
         let n = n.min(BLOCK);
         while self.end - self.start < n && self.more()? {}
@@ -95,12 +99,16 @@ impl<'a> Input<'a> {
 
     /// Reads once into the free part of the buffer; false at the end of the file.
     fn more(&mut self) -> Result<bool, DataError> {
+        if self.ended {
+            return Ok(false);
+        }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
         let n = read_once(&mut *self.reader, &mut self.buffer[self.end..]).map_err(|e| self.read_error(e))?;
+        self.ended = n == 0;
         let fresh = self.end;
         self.end += n;
         if self.text {
@@ -125,7 +133,8 @@ impl<'a> Input<'a> {
     fn read_error(&self, error: io::Error) -> DataError {
         let sentence = if self.gzip {
             format!(
-                "{}: the gzip data is damaged or cut short after {} decompressed bytes ({error}); fetch or compress the file again",
+                "{}: the gzip data is damaged or cut short after {} decompressed bytes ({error}); fetch or \
+                 compress the file again",
                 self.source,
                 count(self.passed + (self.end - self.start) as u64)
             )
@@ -139,7 +148,7 @@ impl<'a> Input<'a> {
 /// What is left of an input, for the decompressor that takes it over.
 impl Read for Input<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.start == self.end {
+        if self.start == self.end && !self.ended {
             return read_once(&mut *self.reader, out);
         }
         let n = out.len().min(self.end - self.start);

@@ -1,5 +1,6 @@
 //! Which column of a file is what: input, target, weight, or left out.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::error::{DataError, plural, shown};
@@ -35,15 +36,15 @@ pub(crate) fn made_up_names(columns: usize) -> Vec<String> {
     (1..=columns).map(|k| format!("x{k}")).collect()
 }
 
-/// Decides the roles of a file's columns. Without names, the last free column is the target unless one is given.
+/// Decides the roles of a file's columns. Without names, the last free column is the target unless one is
+/// given.
 pub(crate) fn resolve(
     source: &str,
     names: Vec<String>,
     has_names: bool,
     options: &ReadOptions,
 ) -> Result<Layout, DataError> {
-    let index: HashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
-    let finder = Finder { source, names: &names, has_names, index };
+    let finder = Finder { source, names: &names, has_names, index: OnceCell::new() };
     let target = options.target.as_ref().map(|c| finder.find(c, "target")).transpose()?;
     let weight = options.weight.as_ref().map(|c| finder.find(c, "weight")).transpose()?;
     if let (Some(t), true) = (target, target == weight) {
@@ -92,15 +93,21 @@ struct Finder<'a> {
     source: &'a str,
     names: &'a [String],
     has_names: bool,
-    index: HashMap<&'a str, usize>,
+    /// Made when first needed: positions need none, and a million names take a while.
+    index: OnceCell<HashMap<&'a str, usize>>,
 }
 
 impl Finder<'_> {
+    fn named(&self, name: &str) -> Option<usize> {
+        let index = || self.names.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+        self.index.get_or_init(index).get(name).copied()
+    }
+
     /// The column that a user means, for the flag `--{flag}`.
     fn find(&self, column: &ColumnRef, flag: &str) -> Result<usize, DataError> {
         let position = match column {
-            ColumnRef::Named(name) => match self.index.get(name.as_str()) {
-                Some(&i) => return Ok(i),
+            ColumnRef::Named(name) => match self.named(name) {
+                Some(i) => return Ok(i),
                 None => name.trim().parse::<usize>().ok(),
             },
             ColumnRef::Position(k) => Some(*k),
@@ -173,21 +180,21 @@ impl Choice<'_> {
     }
 
     fn named(self, wanted: &[String], named: bool) -> Result<Chosen, DataError> {
-        let Finder { index, has_names, .. } = self.finder;
-        let by_name = *has_names && (named || wanted.iter().all(|name| index.contains_key(name.as_str())));
+        let finder = self.finder;
+        let by_name = finder.has_names && (named || wanted.iter().all(|name| finder.named(name).is_some()));
         let (taken, target) = if by_name { self.by_name(wanted)? } else { self.by_position(wanted, named)? };
         Ok((wanted.to_vec(), taken, target))
     }
 
     fn by_name(self, wanted: &[String]) -> Result<(Vec<usize>, Option<usize>), DataError> {
-        let Finder { source, names, index, .. } = self.finder;
+        let Finder { source, names, .. } = self.finder;
         let mut taken = Vec::with_capacity(wanted.len());
         let mut absent = Vec::new();
         for name in wanted {
-            match index.get(name.as_str()) {
+            match self.finder.named(name) {
                 None => absent.push(name.as_str()),
-                Some(&i) if self.free[i] => taken.push(i),
-                Some(&i) => {
+                Some(i) if self.free[i] => taken.push(i),
+                Some(i) => {
                     let flag = if self.target == Some(i) {
                         "--target"
                     } else if self.weight == Some(i) {
@@ -240,8 +247,8 @@ impl Choice<'_> {
         if free.len() == n {
             return Ok((free, self.target));
         }
-        // `x3` made up for a file without names was its third column: so it is in a file of the same shape, wherever
-        // the target stood.
+        // `x3` made up for a file without names was its third column: so it is in a file of the same shape,
+        // wherever the target stood.
         let same_place = || -> Option<Vec<usize>> {
             wanted.iter().map(|name| name.strip_prefix('x')?.parse::<usize>().ok()?.checked_sub(1)).collect()
         };
@@ -256,7 +263,8 @@ impl Choice<'_> {
                 return Err(DataError::column(
                     self.finder.source,
                     format_args!(
-                        "the model needs {}, and {} here (matched by position, since {}); give the columns the model was fitted on, in their order",
+                        "the model needs {}, and {} here (matched by position, since {}); give the columns \
+                         the model was fitted on, in their order",
                         plural(n, "input column"),
                         if free.len() == 1 {
                             "there is 1".to_string()

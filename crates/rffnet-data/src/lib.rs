@@ -1,7 +1,7 @@
 //! Data for RFFNet: files in, matrices out.
 //!
-//! Everything that reads a table ends in the same plain struct, a [`Table`]: input columns as one row-major `f32`
-//! matrix, the target and the weights beside it.
+//! Everything that reads a table ends in the same plain struct, a [`Table`]: input columns as one row-major
+//! `f32` matrix, the target and the weights beside it.
 //!
 //! ```text
 //! bytes  ->  open     file or standard input, gzip by magic, format by name or by the first bytes
@@ -27,18 +27,18 @@
 //!
 //! What holds for every reader:
 //!
-//! - **Memory follows the bytes that are there**, never what a header claims: cells, columns and dense sizes have
-//!   limits, and a file that passes one is refused with a sentence.
-//! - **No input panics.** Every fault is a [`DataError`]: one sentence that names the file, the row, the line and the
-//!   column, and says what to do.
-//! - **Nothing is guessed silently** about a cell: it is a number, it is missing (and missing values were allowed),
-//!   or it is an error.
+//! - **Memory follows the bytes that are there**, never what a header claims: cells, columns and dense sizes
+//!   have limits, and a file that passes one is refused with a sentence.
+//! - **No input panics.** Every fault is a [`DataError`]: one sentence that names the file, the row, the line
+//!   and the column, and says what to do.
+//! - **Nothing is guessed silently** about a cell: it is a number, it is missing (and missing values were
+//!   allowed), or it is an error.
 //!
-//! [`Simulated`] draws the six simulated sets of the paper, [`split`] and [`stratified_split`] cut rows into a
-//! training and a test part, and [`write`] puts a table back into a file.
+//! [`Simulated`] draws the six simulated sets of the paper, [`split`] and [`stratified_split`] cut rows into
+//! a training and a test part, and [`write()`] puts a table back into a file.
 //!
-//! Rows pass through one internal seam (`sink`), where a source of chunks for files larger than memory can be added
-//! beside the one that collects a table.
+//! Rows pass through one internal seam (`sink`), where a source of chunks for files larger than memory can be
+//! added beside the one that collects a table.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! LIBSVM: `label index:value index:value ...`, one row per line, indices from 1 and ascending, zeros left out.
+//! LIBSVM: `label index:value index:value ...`, one row per line, indices from 1 and ascending, zeros left
+//! out.
 //!
 //! The width is known only at the end, so rows are kept sparse while reading and made dense afterwards.
 
@@ -206,7 +207,8 @@ fn find_width(
             return Err(DataError::format(
                 source,
                 format_args!(
-                    "line {} has index {largest}, beyond the {} of --columns; raise --columns or correct the line",
+                    "line {} has index {largest}, beyond the {} of --columns; raise --columns or correct \
+                     the line",
                     rows.largest_line,
                     count(width as u64)
                 ),
@@ -228,7 +230,8 @@ fn find_width(
         return Err(DataError::format(
             source,
             format_args!(
-                "index {} (line {}) makes {} x {}, {} MB as a dense matrix, from a file of {} bytes; renumber the columns that occur from 1",
+                "index {} (line {}) makes {} x {}, {} MB as a dense matrix, from a file of {} bytes; \
+                 renumber the columns that occur from 1",
                 count(largest as u64),
                 rows.largest_line,
                 plural(rows.labels.len(), "row"),
@@ -241,8 +244,8 @@ fn find_width(
     Ok(width)
 }
 
-/// The file's column (from 1) for each of a model's columns: their own numbers if they are ascending numbers, as
-/// they are when the model was fitted on a LIBSVM file; else one after the other.
+/// The file's column (from 1) for each of a model's columns: their own numbers if they are ascending numbers,
+/// as they are when the model was fitted on a LIBSVM file; else one after the other.
 fn known_columns(names: &[String]) -> Vec<usize> {
     let numbers: Option<Vec<usize>> = names.iter().map(|name| name.parse().ok()).collect();
     match numbers {
@@ -255,7 +258,7 @@ fn find_layout(source: &str, width: usize, options: &ReadOptions) -> Result<Layo
     let mut names: Vec<String> = (1..=width).map(|k| k.to_string()).collect();
     // The label comes last here, where no index can be mistaken for its position.
     names.push(LABEL.to_string());
-    let mut own = ReadOptions { target: Some(ColumnRef::Named(LABEL.to_string())), ..options.clone() };
+    let mut own = ReadOptions { target: Some(ColumnRef::Position(width + 1)), ..options.clone() };
     let Select::Named { names: wanted, .. } = &options.select else {
         return resolve(source, names, false, &own);
     };

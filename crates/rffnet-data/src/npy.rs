@@ -21,12 +21,18 @@ pub(crate) fn read(
     let source = input.source().to_string();
     let header = read_header(&mut input)?;
     let Shape { rows, columns } = check_shape(&source, &header)?;
-    let mut data =
-        Data { input, source: &source, header: &header, promised: rows as u128 * columns as u128, got: 0, bytes: Vec::new() };
+    let mut data = Data {
+        input,
+        source: &source,
+        header: &header,
+        promised: rows as u128 * columns as u128,
+        got: 0,
+        bytes: Vec::new(),
+    };
     let mut values = Vec::new();
     if header.fortran_order {
-        // Columns come one after the other, and rows are complete only at the end. Nothing is reserved beforehand:
-        // the values grow as the bytes arrive.
+        // Columns come one after the other, and rows are complete only at the end. Nothing is reserved
+        // beforehand: the values grow as the bytes arrive.
         data.append(rows * columns, &mut values)?;
         let layout = resolve(&source, made_up_names(columns), false, options)?;
         sink.begin(&layout);
@@ -170,7 +176,8 @@ impl Data<'_> {
                 return Err(DataError::format(
                     self.source,
                     format_args!(
-                        "the header promises {} values and {} are there; the file is cut short, so save or fetch it again",
+                        "the header promises {} values and {} are there; the file is cut short, so save or \
+                         fetch it again",
                         self.promised, self.got
                     ),
                 ));

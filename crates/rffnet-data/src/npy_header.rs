@@ -161,7 +161,9 @@ impl<'a> Scan<'a> {
             "u8" => Kind::Unsigned(8),
             "b1" | "?" => Kind::Bool,
             _ if name.starts_with('O') => {
-                return Err("the array holds Python objects, which are code and are not read; save it with .astype(float)".to_string());
+                return Err("the array holds Python objects, which are code and are not read; save it with \
+                    .astype(float)"
+                    .to_string());
             }
             _ => {
                 return Err(format!(

@@ -31,7 +31,8 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
     }
 }
 
-/// Reads a table from any source of bytes. `source` stands for it in messages; its suffix may tell the format.
+/// Reads a table from any source of bytes. `source` stands for it in messages; its suffix may tell the
+/// format.
 ///
 /// # Errors
 /// As [`read`].

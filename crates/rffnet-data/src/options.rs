@@ -21,8 +21,8 @@ use crate::error::{DataError, ErrorKind, shown};
 pub struct ReadOptions {
     /// The format; `None` decides by file name, else by the first bytes.
     pub format: Option<Format>,
-    /// The target column. `None`: none in a CSV file with a header; the last column in a CSV file without one and in
-    /// `.npy` files. In LIBSVM files the label is the target in any case.
+    /// The target column. `None`: none in a CSV file with a header; the last column in a CSV file without one
+    /// and in `.npy` files. In LIBSVM files the label is the target in any case.
     pub target: Option<ColumnRef>,
     /// The column of row weights.
     pub weight: Option<ColumnRef>,
@@ -30,7 +30,8 @@ pub struct ReadOptions {
     pub ignore: Vec<ColumnRef>,
     /// Whether the first row of a CSV file holds names; `None` finds out.
     pub header: Option<bool>,
-    /// Whether input cells may be missing: empty, `NA`, `NaN`, `null`, `?` or `.`, letter case aside. They become NaN.
+    /// Whether input cells may be missing: empty, `NA`, `NaN`, `null`, `?` or `.`, letter case aside. They
+    /// become NaN.
     pub missing: bool,
     /// The number of columns of a LIBSVM file, which cannot tell it by itself.
     pub columns: Option<usize>,
@@ -44,8 +45,8 @@ pub enum Select {
     /// All but the target, the weight and the ignored ones.
     #[default]
     All,
-    /// Exactly these, in this order: what a fitted model expects. Matched by name where both sides have names, by
-    /// position otherwise; further columns are ignored, absent ones are an error.
+    /// Exactly these, in this order: what a fitted model expects. Matched by name where both sides have
+    /// names, by position otherwise; further columns are ignored, absent ones are an error.
     Named {
         /// The model's input columns.
         names: Vec<String>,

@@ -1,5 +1,5 @@
-//! Chance, written out where a library's algorithm could change between versions: the same seed gives the same rows
-//! for good.
+//! Chance, written out where a library's algorithm could change between versions: the same seed gives the
+//! same rows for good.
 
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};

@@ -7,7 +7,8 @@ use crate::cell::decimal_comma;
 use crate::error::{DataError, count};
 use crate::input::{BLOCK, Input};
 
-/// No number and no class name is longer than this; a cell that is comes from an open quote or another format.
+/// No number and no class name is longer than this; a cell that is comes from an open quote or another
+/// format.
 const MAX_CELL: usize = 1 << 20;
 /// A million columns of 64 characters.
 const MAX_RECORD: usize = 64 << 20;
@@ -77,7 +78,8 @@ impl<'a> Records<'a> {
         let Ok(text) = std::str::from_utf8(&self.cells[..nout]) else {
             return Err(not_utf8(self.input.source(), line));
         };
-        // `core` counts a line when it passes its end, which for the last line of a record it has not always done.
+        // `core` counts a line when it passes its end, which for the last line of a record it has not always
+        // done.
         let last_line = self.core.line() + self.skipped_lines;
         Ok(Some(Record { text, ends: &self.ends[..nend], line, last_line }))
     }
@@ -143,7 +145,8 @@ impl<'a> Record<'a> {
         self.text.get(start..*self.ends.get(i)?)
     }
 
-    /// The cells. `None` for a cell that splits a character, which happens where two cells are only together UTF-8.
+    /// The cells. `None` for a cell that splits a character, which happens where two cells are only together
+    /// UTF-8.
     pub(crate) fn cells(self) -> impl Iterator<Item = Option<&'a str>> {
         let mut start = 0;
         self.ends.iter().map(move |&end| self.text.get(std::mem::replace(&mut start, end)..end))

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, ErrorKind, count, shown};
 use crate::layout::made_up_names;
 use crate::names::nearest;
 use crate::random::{Stream, normal, shuffle, stream, uniform};
@@ -18,11 +18,12 @@ use crate::table::Table;
 /// | `gse2` | 100 | independent normal | log((x11 + x12 + x13 + x14 + x15)^2) + noise |
 /// | `jse2` | 10 | normal, covariance 0.5^abs(i - j) | x1^3 + x2^3 + noise |
 /// | `jse3` | 10 | independent normal | x1 x2 + noise |
-/// | `classification` | 20 | two informative, two mixtures of them, sixteen of noise; shuffled | 0 or 1: two clusters each |
+/// | `classification` | 20 | two informative, two mixtures of them, sixteen of noise | 0 or 1, two clusters each |
 /// | `moons` | 2 | two interleaving half circles | 0 or 1: which of the two |
 ///
 /// The noise is normal with standard deviation 0.1. `classification` and `moons` behave as scikit-learn's
-/// `make_classification` and `make_moons` do by default; the rows themselves differ, as the random numbers do.
+/// `make_classification` and `make_moons` do by default; the rows themselves differ, as the random numbers
+/// do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Simulated {
     /// A product of sines, five of 18 columns.
@@ -41,6 +42,9 @@ pub enum Simulated {
 
 /// The standard deviation of the noise in the regression sets.
 const NOISE: f64 = 0.1;
+
+/// 16 GB of 32-bit numbers: a request for more is a mistake.
+const MAX_CELLS: u64 = 4_000_000_000;
 
 impl Simulated {
     /// All sets, in the paper's order.
@@ -81,7 +85,8 @@ impl Simulated {
         matches!(self, Simulated::Classification | Simulated::Moons)
     }
 
-    /// The columns the target depends on, counted from 0. `None` for `classification`, where the seed decides.
+    /// The columns the target depends on, counted from 0. `None` for `classification`, where the seed
+    /// decides.
     pub fn active(self) -> Option<&'static [usize]> {
         match self {
             Simulated::Gse1 => Some(&[0, 2, 6, 7, 8]),
@@ -91,7 +96,23 @@ impl Simulated {
         }
     }
 
+    /// Whether that many rows can be drawn: up to four billion cells.
+    ///
+    /// # Errors
+    /// If not; the sentence names the limit.
+    pub fn check_rows(self, rows: usize) -> Result<(), DataError> {
+        let limit = MAX_CELLS / self.columns() as u64;
+        if (1..=limit).contains(&(rows as u64)) {
+            return Ok(());
+        }
+        let limit = count(limit);
+        Err(DataError::new(ErrorKind::Request, format!("rows is {rows}; {self} has from 1 to {limit}")))
+    }
+
     /// Draws `rows` rows.
+    ///
+    /// # Panics
+    /// If the rows do not fit in memory; [`Simulated::check_rows`] is there to ask first.
     ///
     /// ```
     /// use rffnet_data::Simulated;
@@ -118,7 +139,11 @@ impl Simulated {
         }
     }
 
-    /// A training and a test part from one world: for `classification` the same clusters and the same columns.
+    /// A training and a test part from one world: for `classification` the same clusters and the same
+    /// columns.
+    ///
+    /// # Panics
+    /// As [`Simulated::generate`].
     pub fn train_test(self, rows: usize, test_rows: usize, seed: u64) -> (Table, Table) {
         let mut train = self.generate(rows.saturating_add(test_rows), seed);
         let test = train.take(&(rows..train.rows).collect::<Vec<_>>());
@@ -145,7 +170,8 @@ impl Simulated {
             }
             let kept = x.len();
             x.extend(row.iter().map(|&v| v as f32));
-            // The target follows from the columns as they are kept, so that the file obeys the formula exactly.
+            // The target follows from the columns as they are kept, so that the file obeys the formula
+            // exactly.
             y.push(self.signal(&x[kept..]) + NOISE * normal(rng));
         }
         (x, y)
@@ -177,7 +203,8 @@ fn moons(rows: usize, rng: &mut Stream) -> (Vec<f32>, Vec<f64>) {
     (x, points.into_iter().map(|(_, y)| y).collect())
 }
 
-/// `make_classification` before anything is shuffled: columns 0 and 1 are informative, 2 and 3 mixtures of them.
+/// `make_classification` before anything is shuffled: columns 0 and 1 are informative, 2 and 3 mixtures of
+/// them.
 struct Clusters {
     rows: Vec<([f64; Clusters::COLUMNS], f64)>,
     /// Rows whose label was drawn anew.
@@ -405,6 +432,15 @@ mod tests {
             mean.abs() < 0.05 && (sd - 1.0).abs() < 0.03
         });
         assert!((16..=18).contains(&noise.count()));
+    }
+
+    #[test]
+    fn numbers_of_rows() {
+        assert!(Simulated::Gse2.check_rows(1_000_000).is_ok());
+        for rows in [0, 1_000_000_000_000, usize::MAX] {
+            let message = Simulated::Gse2.check_rows(rows).unwrap_err().to_string();
+            assert!(message.contains("gse2 has from 1 to 40,000,000"), "{message}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Where parsed rows go. Readers know nothing about what is built from their rows: today a table in memory; a source
-//! of chunks from disk is one more sink.
+//! Where parsed rows go. Readers know nothing about what is built from their rows: today a table in memory; a
+//! source of chunks from disk is one more sink.
 
 use crate::cell::At;
-use crate::error::DataError;
+use crate::error::{DataError, shown};
 use crate::layout::Layout;
 use crate::table::Table;
 use crate::target::Target;
@@ -62,17 +62,12 @@ impl TableSink {
         let target_name = layout.target.and_then(|i| layout.names.get(i).cloned());
         let name = target_name.as_deref().unwrap_or_default();
         let target = self.target.map(|target| target.finish(source, name)).transpose()?;
-        if let (Some(weights), Some(i)) = (&self.weight, layout.weight) {
-            if weights.iter().all(|&w| w == 0.0) {
-                let name = layout.names.get(i).map_or("", String::as_str);
-                return Err(DataError::cell(
-                    source,
-                    format_args!(
-                        "all weights in column '{}' are zero; at least one row must count",
-                        crate::error::shown(name)
-                    ),
-                ));
-            }
+        if let (Some(weights), Some(i)) = (&self.weight, layout.weight)
+            && weights.iter().all(|&w| w == 0.0)
+        {
+            let name = shown(layout.names.get(i).map_or("", String::as_str));
+            let sentence = format!("all weights in column '{name}' are zero; at least one row must count");
+            return Err(DataError::cell(source, sentence));
         }
         self.x.shrink_to_fit();
         Ok(Table {

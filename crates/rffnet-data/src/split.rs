@@ -4,8 +4,8 @@ use crate::random::{Stream, shuffle, stream};
 
 /// `(train, test)`: row numbers in ascending order, `fraction` of the rows in `test`.
 ///
-/// With two rows or more and a fraction strictly between 0 and 1, neither part is empty. A fraction that is not
-/// positive (or not a number) leaves `test` empty; one of 1 or more leaves a single training row.
+/// With two rows or more and a fraction strictly between 0 and 1, neither part is empty. A fraction that is
+/// not positive (or not a number) leaves `test` empty; one of 1 or more leaves a single training row.
 ///
 /// ```
 /// let (train, test) = rffnet_data::split(10, 0.3, 1);
@@ -18,7 +18,8 @@ pub fn split(rows: usize, fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) 
     sorted(order, test)
 }
 
-/// As [`split`], with each class in both parts in proportion, to within a row; a class of one row stays in `train`.
+/// As [`split`], with each class in both parts in proportion, to within a row; a class of one row stays in
+/// `train`.
 pub fn stratified_split(codes: &[u32], fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     let rng = &mut stream(seed);
     let wanted = test_rows(codes.len(), fraction);

@@ -52,8 +52,8 @@ impl Target {
         code
     }
 
-    /// Numbers if all are; text if most are, the numbers among them then being class names like the rest (`3`, `3a`,
-    /// `3b`). A few texts among numbers are mistakes, and the first is named.
+    /// Numbers if all are; text if most are, the numbers among them then being class names like the rest
+    /// (`3`, `3a`, `3b`). A few texts among numbers are mistakes, and the first is named.
     pub(crate) fn finish(mut self, source: &str, name: &str) -> Result<Column, DataError> {
         let Some((at, text)) = self.first_text.take() else {
             self.numbers.shrink_to_fit();

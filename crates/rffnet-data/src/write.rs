@@ -13,7 +13,8 @@ use crate::table::Table;
 /// Writes `table` in the format that `name` suggests (CSV if none), compressed if it ends in `.gz`.
 ///
 /// # Errors
-/// If `out` fails, or the format cannot hold the table (text targets in LIBSVM and `.npy`, any table in Parquet).
+/// If `out` fails, or the format cannot hold the table (text targets in LIBSVM and `.npy`, any table in
+/// Parquet).
 pub fn write(table: &Table, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let format = Format::from_name(name).unwrap_or(Format::Csv);
     if name.to_ascii_lowercase().ends_with(".gz") {

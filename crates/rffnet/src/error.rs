@@ -68,10 +68,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Parameter { name, value, need } => write!(f, "{name} is {value}; it must be {need}"),
-            Error::Shape(text)
-            | Error::Target(text)
-            | Error::Unsupported(text)
-            | Error::ModelFile(text) => f.write_str(text),
+            Error::Shape(text) | Error::Target(text) | Error::Unsupported(text) | Error::ModelFile(text) => {
+                f.write_str(text)
+            }
             Error::Cell { row, column, value, advice } => {
                 let what = if value.is_nan() { "missing".to_string() } else { format!("{value}") };
                 write!(f, "row {row}, column '{column}' is {what}; {advice}")

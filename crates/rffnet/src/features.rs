@@ -106,7 +106,14 @@ impl Problem<'_> {
     }
 
     /// The loss of one row; leaves its gradient, times `factor`, in `residual`.
-    fn row_loss(&self, i: usize, f: &[f32], factor: f64, scratch: &mut RowScratch, residual: &mut [f32]) -> f64 {
+    fn row_loss(
+        &self,
+        i: usize,
+        f: &[f32],
+        factor: f64,
+        scratch: &mut RowScratch,
+        residual: &mut [f32],
+    ) -> f64 {
         scratch.y.clear();
         scratch.y.extend(self.target(i).iter().map(|&v| v as f64));
         scratch.f.clear();
@@ -241,7 +248,16 @@ fn chunk_gradient(
     WORKSPACE.with_borrow_mut(|w| {
         let k = problem.outputs;
         w.load(path, problem.x, rows, &problem.scale, weights);
-        simd::forward(path, &map.packed, &w.scaled, rows.len(), &weights.beta, k, &mut w.outputs, &mut w.tape);
+        simd::forward(
+            path,
+            &map.packed,
+            &w.scaled,
+            rows.len(),
+            &weights.beta,
+            k,
+            &mut w.outputs,
+            &mut w.tape,
+        );
         let outputs = w.outputs.chunks_exact(k).zip(w.residual.chunks_exact_mut(k));
         for (&i, (f, residual)) in rows.iter().zip(outputs) {
             into.loss += problem.row_loss(i, f, factor, &mut w.row, residual);

@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
+use crate::Error;
 use crate::features::FeatureMap;
 use crate::loss::Link;
 use crate::model::{Card, Member, Model, Task};
 use crate::scale::Scale;
 use crate::solver::History;
-use crate::Error;
 
 /// The format this version writes; it reads this one and all before.
 pub(crate) const FORMAT: u32 = 1;
@@ -92,7 +92,11 @@ impl Model {
     /// Reads a model file.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| Error::Io { path: path.into(), action: "read the model", source })?;
+        let bytes = fs::read(path).map_err(|source| Error::Io {
+            path: path.into(),
+            action: "read the model",
+            source,
+        })?;
         Self::from_bytes(&bytes).map_err(|e| match e {
             Error::ModelFile(text) => Error::ModelFile(format!("{}: {text}", path.display())),
             other => other,
@@ -126,15 +130,24 @@ impl Reader<'_> {
     fn bytes(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8], Error> {
         let tensor = self.tensors.tensor(name).map_err(|_| damaged(&format!("no tensor '{name}'")))?;
         if tensor.dtype() != dtype || tensor.shape() != shape {
-            return Err(damaged(&format!("tensor '{name}' is {:?} {:?}, not {dtype:?} {shape:?}", tensor.dtype(), tensor.shape())));
+            return Err(damaged(&format!(
+                "tensor '{name}' is {:?} {:?}, not {dtype:?} {shape:?}",
+                tensor.dtype(),
+                tensor.shape()
+            )));
         }
         Ok(tensor.data())
     }
 
     fn f32s(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         let bytes = self.bytes(name, Dtype::F32, shape)?;
-        let values: Vec<f32> = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if values.iter().all(|v| v.is_finite()) { Ok(values) } else { Err(damaged(&format!("tensor '{name}' is not finite"))) }
+        let values: Vec<f32> =
+            bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        if values.iter().all(|v| v.is_finite()) {
+            Ok(values)
+        } else {
+            Err(damaged(&format!("tensor '{name}' is not finite")))
+        }
     }
 
     fn f64s(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
@@ -143,7 +156,11 @@ impl Reader<'_> {
             .chunks_exact(8)
             .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
             .collect();
-        if values.iter().all(|v| v.is_finite()) { Ok(values) } else { Err(damaged(&format!("tensor '{name}' is not finite"))) }
+        if values.iter().all(|v| v.is_finite()) {
+            Ok(values)
+        } else {
+            Err(damaged(&format!("tensor '{name}' is not finite")))
+        }
     }
 
     fn model(&self, card: Card) -> Result<Model, Error> {
@@ -179,7 +196,8 @@ impl Reader<'_> {
         let part = |values: &[f32], len: usize, m: usize| values[m * len..(m + 1) * len].to_vec();
         let member = |m: usize| {
             let map = FeatureMap::new(part(&omega, d * s, m), part(&phase, s, m));
-            let (theta, beta, intercept) = (part(&theta, d, m), part(&beta, s * k, m), part(&intercept, k, m));
+            let (theta, beta, intercept) =
+                (part(&theta, d, m), part(&beta, s * k, m), part(&intercept, k, m));
             Member::new(map, theta, beta, intercept, card.feature_scale)
         };
         let model = Model {
@@ -203,7 +221,11 @@ impl Reader<'_> {
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::Io { path: path.into(), action: "write", source };
     if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        return fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(bytes)).map_err(failed);
+        return fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut f| f.write_all(bytes))
+            .map_err(failed);
     }
     // A link is followed, so that the file it names is replaced and not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());

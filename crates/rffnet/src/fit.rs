@@ -5,7 +5,7 @@ use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Loss, LossKind};
 use crate::model::{Card, Member, Model, Summary, Task};
-use crate::params::{ClassWeight, Init, Missing, Params, Plan};
+use crate::params::{ClassWeight, Init, Missing, Params, Plan, Shape};
 use crate::rng::{Use, shuffle, stream, uniform};
 use crate::scale::{ColumnStatistics, column_statistics};
 use crate::solver::descent::{Outcome, Split, descend};
@@ -24,8 +24,8 @@ use crate::{Data, Error, Target};
 /// let data = Data::new(Matrix::new(&x, 400, 2)?, Target::Values { values: &y, outputs: 1 });
 ///
 /// let model = Fit::new(&Params::default()).run(&data)?;
-/// let relevance = model.relevances();
-/// assert!(relevance[0] > 5.0 * relevance[1]);
+/// let importance = model.importances();
+/// assert!(importance[0] > 10.0 * importance[1]);
 /// let prediction = model.predict(Matrix::new(&[0.5, 3.0], 1, 2)?)?;
 /// assert!((prediction[0] - 0.25).abs() < 0.05);
 /// # Ok::<(), rffnet::Error>(())
@@ -64,7 +64,8 @@ impl<'a> Fit<'a> {
     /// Fits, on the threads of the current rayon pool. The result does not depend on their number.
     pub fn run(self, data: &Data<'_>) -> Result<Model, Error> {
         let classification = matches!(data.y, Target::Labels { .. });
-        let mut plan = self.params.plan(classification)?;
+        let mut plan =
+            self.params.plan(Shape { rows: data.x.rows(), columns: data.x.columns(), classification })?;
         if self.loss.is_some() {
             plan.standardise_target = false;
         }
@@ -93,7 +94,15 @@ impl<'a> Fit<'a> {
         let weight = row_weights(data, &plan, &rows);
         let ColumnStatistics { scale, range } =
             column_statistics(data.x, &rows, |i| weight.as_ref().map_or(1.0, |w| w[i]));
-        let problem = Problem { x: data.x, scale, y: target.y, weight, outputs: target.outputs, loss, unit: target.unit };
+        let problem = Problem {
+            x: data.x,
+            scale,
+            y: target.y,
+            weight,
+            outputs: target.outputs,
+            loss,
+            unit: target.unit,
+        };
         let split = split_rows(&rows, &plan);
 
         let map = draw_features(spectrum, &plan, data.x.columns());
@@ -109,7 +118,7 @@ impl<'a> Fit<'a> {
         } else {
             let start = starting_point(&problem, &map, &plan, floor, &range, &split);
             let mut shuffling = stream(plan.seed, Use::Shuffle);
-            descend(&problem, &map, &plan, start, &split, &mut shuffling, observer)
+            descend(&problem, &map, &plan, start, &split, baseline, &mut shuffling, observer)
         };
         judge(&outcome, baseline, &plan, &mut warnings)?;
 
@@ -171,7 +180,9 @@ fn rows_that_count(data: &Data<'_>) -> Result<Vec<usize>, Error> {
     let rows: Vec<usize> = (0..n).filter(|&i| data.weight.is_none_or(|w| w[i] > 0.0)).collect();
     match rows.len() {
         0 if n > 0 => Err(Error::Shape("every row has weight zero; nothing can be learned".into())),
-        0 | 1 => Err(Error::Shape(format!("there is {} row to learn from; at least 2 are needed", rows.len()))),
+        0 | 1 => {
+            Err(Error::Shape(format!("there is {} row to learn from; at least 2 are needed", rows.len())))
+        }
         _ => Ok(rows),
     }
 }
@@ -205,24 +216,44 @@ impl PreparedTarget {
         }
         let outputs = if classes.len() == 2 { 1 } else { classes.len() };
         let y = codes.iter().map(|&c| c as f32).collect();
-        Ok(Self { y, outputs, mean: vec![0.0; outputs], scale: vec![1.0; outputs], unit: 1.0, constant: false })
+        Ok(Self {
+            y,
+            outputs,
+            mean: vec![0.0; outputs],
+            scale: vec![1.0; outputs],
+            unit: 1.0,
+            constant: false,
+        })
     }
 
-    fn values(values: &[f64], outputs: usize, weight: Option<&[f32]>, plan: &Plan, rows: &[usize]) -> Result<Self, Error> {
+    fn values(
+        values: &[f64],
+        outputs: usize,
+        weight: Option<&[f32]>,
+        plan: &Plan,
+        rows: &[usize],
+    ) -> Result<Self, Error> {
         if plan.loss == LossKind::Poisson
-            && let Some(&i) = rows.iter().find(|&&i| values[i * outputs..(i + 1) * outputs].iter().any(|v| *v < 0.0))
+            && let Some(&i) =
+                rows.iter().find(|&&i| values[i * outputs..(i + 1) * outputs].iter().any(|v| *v < 0.0))
         {
-            return Err(Error::Target(format!("row {} has a negative target; counts are needed for poisson", i + 1)));
+            return Err(Error::Target(format!(
+                "row {} has a negative target; counts are needed for poisson",
+                i + 1
+            )));
         }
         let (mut mean, mut scale) = (vec![0.0; outputs], vec![1.0; outputs]);
         let mut constant = true;
         for c in 0..outputs {
-            let column = || rows.iter().map(|&i| (values[i * outputs + c], weight.map_or(1.0, |w| w[i] as f64)));
+            let column =
+                || rows.iter().map(|&i| (values[i * outputs + c], weight.map_or(1.0, |w| w[i] as f64)));
             let mass: f64 = column().map(|(_, w)| w).sum();
             let centre = column().map(|(v, w)| v * (w / mass)).sum::<f64>();
             let spread = column().map(|(v, w)| (v - centre).powi(2) * (w / mass)).sum::<f64>().sqrt();
             if !(centre.is_finite() && spread.is_finite()) {
-                return Err(Error::Target("the target's values are too large to be squared; rescale it".into()));
+                return Err(Error::Target(
+                    "the target's values are too large to be squared; rescale it".into(),
+                ));
             }
             let first = values[rows[0] * outputs + c];
             let varies = rows.iter().any(|&i| values[i * outputs + c] != first);
@@ -240,8 +271,13 @@ impl PreparedTarget {
         for (i, (y, v)) in y.iter_mut().zip(values).enumerate() {
             *y = ((v - mean[i % outputs]) / scale[i % outputs]) as f32;
         }
-        if let Some(&i) = rows.iter().find(|&&i| y[i * outputs..(i + 1) * outputs].iter().any(|v| !v.is_finite())) {
-            return Err(Error::Target(format!("the target in row {} is too large for 32-bit numbers; rescale it", i + 1)));
+        if let Some(&i) =
+            rows.iter().find(|&&i| y[i * outputs..(i + 1) * outputs].iter().any(|v| !v.is_finite()))
+        {
+            return Err(Error::Target(format!(
+                "the target in row {} is too large for 32-bit numbers; rescale it",
+                i + 1
+            )));
         }
         let unit = match plan.loss {
             _ if outputs > 1 => 1.0,
@@ -267,7 +303,9 @@ fn row_weights(data: &Data<'_>, plan: &Plan, rows: &[usize]) -> Option<Vec<f32>>
     if data.weight.is_none() && class_weight.is_none() {
         return None;
     }
-    let full = |i: usize| given(i) * class_weight.as_ref().map_or(1.0, |(by_class, codes)| by_class[codes[i] as usize]);
+    let full = |i: usize| {
+        given(i) * class_weight.as_ref().map_or(1.0, |(by_class, codes)| by_class[codes[i] as usize])
+    };
     let mean = rows.iter().map(|&i| full(i)).sum::<f64>() / rows.len() as f64;
     let mut weights = vec![0.0; data.x.rows()];
     rows.iter().for_each(|&i| weights[i] = (full(i) / mean) as f32);
@@ -298,7 +336,10 @@ fn constant_weights(problem: &Problem<'_>, map: &FeatureMap, rows: &[usize]) -> 
     let y: Vec<f32> = rows.iter().flat_map(|&i| problem.target(i)).copied().collect();
     let w: Vec<f32> = rows.iter().map(|&i| problem.weight(i)).collect();
     let constant = problem.loss.constant(&y, &w, problem.outputs);
-    Weights { intercept: constant.iter().map(|&c| c as f32).collect(), ..Weights::zeros(map, problem.outputs) }
+    Weights {
+        intercept: constant.iter().map(|&c| c as f32).collect(),
+        ..Weights::zeros(map, problem.outputs)
+    }
 }
 
 fn starting_point(

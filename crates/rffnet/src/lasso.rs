@@ -71,7 +71,8 @@ impl Moments {
             let mut sums = vec![0.0; width * width];
             let mut v = vec![0.0; width];
             for &i in rows {
-                let standardised = problem.x.row(i).iter().zip(&problem.scale.mean).zip(&problem.scale.inverse);
+                let standardised =
+                    problem.x.row(i).iter().zip(&problem.scale.mean).zip(&problem.scale.inverse);
                 for (v, ((&x, &m), &s)) in v.iter_mut().zip(standardised) {
                     *v = if x.is_nan() { 0.0 } else { ((x - m) * s) as f64 };
                 }
@@ -95,7 +96,8 @@ impl Moments {
         }
         let at = |a: usize, b: usize| total[a.max(b) * width + a.min(b)];
         let mass = at(width - 1, width - 1);
-        let covariance = |a: usize, b: usize| at(a, b) / mass - at(a, width - 1) * at(b, width - 1) / (mass * mass);
+        let covariance =
+            |a: usize, b: usize| at(a, b) / mass - at(a, width - 1) * at(b, width - 1) / (mass * mass);
         Self {
             gram: (0..d * d).map(|at| covariance(at / d, at % d)).collect(),
             cross: (0..k).map(|c| (0..d).map(|j| covariance(j, d + c)).collect()).collect(),

@@ -63,7 +63,7 @@ pub use fit::Fit;
 pub use loss::{Link, Loss, LossKind};
 pub use matrix::{Data, Matrix, Target};
 pub use model::{Model, Summary, Task};
-pub use params::{ClassWeight, Init, Missing, Params, Plan, Preset, Schedule, SolverKind};
+pub use params::{ClassWeight, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind};
 pub use penalty::{Penalty, PenaltyKind};
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};

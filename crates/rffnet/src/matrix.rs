@@ -98,7 +98,9 @@ impl<'a> Data<'a> {
     pub(crate) fn check(&self, missing_allowed: bool) -> Result<(), Error> {
         let (n, d) = (self.x.rows(), self.x.columns());
         let (len, what) = match self.y {
-            Target::Values { values, outputs } => (values.len() / outputs.max(1), values.len() % outputs.max(1)),
+            Target::Values { values, outputs } => {
+                (values.len() / outputs.max(1), values.len() % outputs.max(1))
+            }
             Target::Labels { codes, .. } => (codes.len(), 0),
         };
         if len != n || what != 0 {
@@ -106,7 +108,10 @@ impl<'a> Data<'a> {
         }
         if let Some(w) = self.weight {
             if w.len() != n {
-                return Err(Error::Shape(format!("the data have {n} rows but there are {} weights", w.len())));
+                return Err(Error::Shape(format!(
+                    "the data have {n} rows but there are {} weights",
+                    w.len()
+                )));
             }
             if let Some(i) = w.iter().position(|w| !w.is_finite() || *w < 0.0) {
                 let advice = "weights must be zero or positive numbers";
@@ -116,7 +121,10 @@ impl<'a> Data<'a> {
         if let Some(names) = self.names
             && names.len() != d
         {
-            return Err(Error::Shape(format!("the data have {d} columns but there are {} names", names.len())));
+            return Err(Error::Shape(format!(
+                "the data have {d} columns but there are {} names",
+                names.len()
+            )));
         }
         if d == 0 {
             return Err(Error::Shape("there is no column to learn from".into()));
@@ -126,7 +134,12 @@ impl<'a> Data<'a> {
             && let Some(i) = values.iter().position(|v| !v.is_finite())
         {
             let advice = "every row needs a finite target; drop the row or fill it in";
-            return Err(Error::Cell { row: i / outputs + 1, column: "target".into(), value: values[i], advice });
+            return Err(Error::Cell {
+                row: i / outputs + 1,
+                column: "target".into(),
+                value: values[i],
+                advice,
+            });
         }
         if let Target::Labels { codes, classes } = self.y
             && let Some(i) = codes.iter().position(|&c| c as usize >= classes.len())

@@ -38,7 +38,12 @@ pub struct ClassificationScores {
 }
 
 /// Scores `probabilities` (`rows x classes`) against class indices.
-pub fn classification(codes: &[u32], probabilities: &[f64], classes: usize, weight: Option<&[f32]>) -> ClassificationScores {
+pub fn classification(
+    codes: &[u32],
+    probabilities: &[f64],
+    classes: usize,
+    weight: Option<&[f32]>,
+) -> ClassificationScores {
     let w = |i: usize| weight.map_or(1.0, |w| w[i] as f64);
     let (mut right, mut log_loss, mut mass) = (0.0, 0.0, 0.0);
     for (i, (&code, p)) in codes.iter().zip(probabilities.chunks_exact(classes)).enumerate() {
@@ -99,8 +104,11 @@ impl Curve {
                 last = score;
             }
             if let Some(step) = curve.steps.last_mut() {
-                let (part, total) =
-                    if positive { (&mut step.0, &mut curve.positive) } else { (&mut step.1, &mut curve.negative) };
+                let (part, total) = if positive {
+                    (&mut step.0, &mut curve.positive)
+                } else {
+                    (&mut step.1, &mut curve.negative)
+                };
                 *part += weight;
                 *total += weight;
             }
@@ -158,7 +166,8 @@ mod tests {
                 if positive[i] && !positive[j] {
                     let w = (weight[i] * weight[j]) as f64;
                     all += w;
-                    good += w * if scores[i] > scores[j] { 1.0 } else { 0.5 * f64::from(scores[i] == scores[j]) };
+                    good +=
+                        w * if scores[i] > scores[j] { 1.0 } else { 0.5 * f64::from(scores[i] == scores[j]) };
                 }
             }
         }

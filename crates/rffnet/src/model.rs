@@ -72,7 +72,13 @@ pub(crate) struct Member {
 impl Member {
     /// Builds the kernels' form of the head from the file's form, so that a model and its reloaded copy agree bit for
     /// bit.
-    pub(crate) fn new(map: FeatureMap, theta: Vec<f32>, beta: Vec<f32>, intercept: Vec<f32>, scale: f64) -> Self {
+    pub(crate) fn new(
+        map: FeatureMap,
+        theta: Vec<f32>,
+        beta: Vec<f32>,
+        intercept: Vec<f32>,
+        scale: f64,
+    ) -> Self {
         let (k, padded) = (intercept.len(), map.padded());
         let mut weights = Weights { theta, beta: vec![0.0; k * padded], intercept };
         for (i, &b) in beta.iter().enumerate() {
@@ -182,7 +188,10 @@ impl Model {
     pub fn decision(&self, x: Matrix<'_>) -> Result<Vec<f64>, Error> {
         let d = self.card.feature_names.len();
         if x.columns() != d {
-            return Err(Error::Shape(format!("the model was fitted on {d} columns but the data have {}", x.columns())));
+            return Err(Error::Shape(format!(
+                "the model was fitted on {d} columns but the data have {}",
+                x.columns()
+            )));
         }
         check_cells(x, self.card.params.missing == Missing::Mean, |j| self.card.feature_names[j].clone())?;
         let k = self.outputs();

@@ -104,7 +104,7 @@ named_enum! {
 /// | `l1_ratio` | 0.5 | share of L1 in elastic nets | 0 to 1 |
 /// | `lr` | 0.01 | learning rate (peak of the schedule) | above 0 |
 /// | `schedule` | `one-cycle` | how the rate changes | see [`Schedule`] |
-/// | `batch_size` | 128 | rows per step | at least 1 |
+/// | `batch_size` | a 16th of the rows, 16 to 128 | rows per step | at least 1 |
 /// | `epochs` | 60 | passes over the rows, at most | at least 1 |
 /// | `patience` | none | epochs without improvement before stopping | at least 1 |
 /// | `validation_fraction` | 0.1 | rows held out to choose the best epoch | 0 up to, not including, 1 |
@@ -212,9 +212,19 @@ impl Plan {
     }
 }
 
+/// What the defaults may depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Shape {
+    pub rows: usize,
+    pub columns: usize,
+    pub classification: bool,
+}
+
 impl Params {
     /// Fills the gaps and checks every number.
-    pub fn plan(&self, classification: bool) -> Result<Plan, Error> {
+    pub fn plan(&self, shape: Shape) -> Result<Plan, Error> {
+        let classification = shape.classification;
         let paper = self.preset == Preset::Paper;
         let alpha = at_least_zero("alpha", self.alpha.unwrap_or(if paper { 0.1 } else { 1e-5 }))?;
         let alpha_theta = at_least_zero("alpha-theta", self.alpha_theta.unwrap_or(0.0))?;
@@ -232,10 +242,13 @@ impl Params {
                 "penalty-theta {kind_theta} needs its strength: pass alpha-theta as well"
             )));
         }
-        let loss = self.loss.unwrap_or(if classification { LossKind::CrossEntropy } else { LossKind::Squared });
+        let loss =
+            self.loss.unwrap_or(if classification { LossKind::CrossEntropy } else { LossKind::Squared });
         if loss.is_classification() != classification {
             let task = if classification { "classification" } else { "regression" };
-            return Err(Error::Unsupported(format!("the loss {loss} does not fit the task, which is {task}")));
+            return Err(Error::Unsupported(format!(
+                "the loss {loss} does not fit the task, which is {task}"
+            )));
         }
         let kernel = self.kernel.unwrap_or(Kernel::Gaussian);
         let sampling = self.sampling.unwrap_or(Sampling::Iid);
@@ -270,7 +283,10 @@ impl Params {
             penalty_theta: Penalty::new(kind_theta, alpha_theta, l1_ratio),
             lr,
             schedule: self.schedule.unwrap_or(if paper { Schedule::Constant } else { Schedule::OneCycle }),
-            batch_size: at_least_one("batch-size", self.batch_size.unwrap_or(128))?,
+            batch_size: at_least_one(
+                "batch-size",
+                self.batch_size.unwrap_or(if paper { 128 } else { batch_size(shape.rows) }),
+            )?,
             epochs: at_least_one("epochs", self.epochs.unwrap_or(if paper { 100 } else { 60 }))?,
             patience: match (self.patience, paper) {
                 (Some(k), _) => Some(at_least_one("patience", k)?),
@@ -282,11 +298,17 @@ impl Params {
             missing: self.missing.unwrap_or(Missing::Error),
             scaled_features: !paper,
             intercept: !paper,
-            standardise_target: !paper && matches!(loss, LossKind::Squared | LossKind::Huber { .. } | LossKind::Quantile { .. }),
+            standardise_target: !paper
+                && matches!(loss, LossKind::Squared | LossKind::Huber { .. } | LossKind::Quantile { .. }),
             random_head: paper,
             drop_last: paper,
         })
     }
+}
+
+/// Enough steps per epoch to get somewhere on few rows, enough rows per step to be fast on many.
+fn batch_size(rows: usize) -> usize {
+    (rows / 16).clamp(16, 128)
 }
 
 fn at_least_one(name: &'static str, value: usize) -> Result<usize, Error> {
@@ -294,16 +316,23 @@ fn at_least_one(name: &'static str, value: usize) -> Result<usize, Error> {
 }
 
 fn at_least_zero(name: &'static str, value: f64) -> Result<f64, Error> {
-    if value >= 0.0 && value.is_finite() { Ok(value) } else { Err(Error::parameter(name, value, "zero or positive")) }
+    if value >= 0.0 && value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Error::parameter(name, value, "zero or positive"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const REGRESSION: Shape = Shape { rows: 1000, columns: 5, classification: false };
+    const CLASSIFICATION: Shape = Shape { classification: true, ..REGRESSION };
+
     #[test]
     fn the_paper_preset_is_frozen() {
-        let plan = Params::paper().plan(false).expect("valid");
+        let plan = Params::paper().plan(REGRESSION).expect("valid");
         let expected = Plan {
             preset: Preset::Paper,
             seed: 0,
@@ -350,19 +379,22 @@ mod tests {
         for (name, change) in cases {
             let mut params = Params::default();
             change(&mut params);
-            let text = params.plan(false).expect_err(name).to_string();
+            let text = params.plan(REGRESSION).expect_err(name).to_string();
             assert!(text.starts_with(&format!("{name} is ")), "{text}");
         }
     }
 
     #[test]
     fn contradictions_are_refused() {
-        let orthogonal =
-            Params { kernel: Some(Kernel::Cauchy), sampling: Some(Sampling::Orthogonal), ..Params::default() };
-        assert!(orthogonal.plan(false).expect_err("biased").to_string().contains("biased"));
+        let orthogonal = Params {
+            kernel: Some(Kernel::Cauchy),
+            sampling: Some(Sampling::Orthogonal),
+            ..Params::default()
+        };
+        assert!(orthogonal.plan(REGRESSION).expect_err("biased").to_string().contains("biased"));
         let loss = Params { loss: Some(LossKind::Poisson), ..Params::default() };
-        assert!(loss.plan(true).is_err() && loss.plan(false).is_ok());
+        assert!(loss.plan(CLASSIFICATION).is_err() && loss.plan(REGRESSION).is_ok());
         let theta = Params { penalty_theta: Some(PenaltyKind::L1), ..Params::default() };
-        assert!(theta.plan(false).expect_err("strength").to_string().contains("alpha-theta"));
+        assert!(theta.plan(REGRESSION).expect_err("strength").to_string().contains("alpha-theta"));
     }
 }

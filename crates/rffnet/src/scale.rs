@@ -30,7 +30,8 @@ struct Moments {
 }
 
 impl Moments {
-    const EMPTY: Self = Self { weight: 0.0, mean: 0.0, spread: 0.0, low: f32::INFINITY, high: f32::NEG_INFINITY };
+    const EMPTY: Self =
+        Self { weight: 0.0, mean: 0.0, spread: 0.0, low: f32::INFINITY, high: f32::NEG_INFINITY };
 
     fn add(&mut self, x: f32, w: f64) {
         if x.is_nan() {
@@ -81,8 +82,7 @@ pub(crate) fn column_statistics(
     for block in &blocks {
         total.iter_mut().zip(block).for_each(|(t, b)| t.merge(b));
     }
-    let mut scale =
-        Scale { mean: Vec::with_capacity(x.columns()), inverse: Vec::with_capacity(x.columns()) };
+    let mut scale = Scale { mean: Vec::with_capacity(x.columns()), inverse: Vec::with_capacity(x.columns()) };
     let mut range = Vec::with_capacity(x.columns());
     for m in &total {
         let deviation = (m.spread / m.weight).sqrt();

@@ -8,6 +8,7 @@
 use super::dispatch::Kernel;
 use super::frequencies::Panel;
 use super::lanes::Simd;
+use super::tape::Scratch;
 use super::tile::{Scalars, Tiles, cover, height, product};
 use super::{CHUNK, Frequencies, PANEL, Tape};
 
@@ -172,7 +173,7 @@ impl Kernel for Backward<'_> {
             assert_eq!(spectrum.phase.len(), padded);
         }
         tape.check(rows, padded);
-        let Tape { sin, cos, lanes, x: packed, v, .. } = tape;
+        let Scratch { lanes, x: packed, v } = &mut tape.scratch;
         packed.resize(rows * columns);
         pack::<S>(x, columns, rows, (outputs == 1).then_some(r), packed);
         lanes.resize(columns * S::LANES);
@@ -183,7 +184,8 @@ impl Kernel for Backward<'_> {
         for panel in frequencies.panels() {
             let Panel { first, width, .. } = panel;
             let units = width / S::LANES;
-            let (sin, cos) = (&sin[first * CHUNK..], &cos[first * CHUNK..]);
+            let (cos, sin, Scratch { lanes, x: packed, v }) = tape.panel_mut(first, width);
+            let (cos, sin) = (&*cos, &*sin);
             let grad_omega = spectrum.as_mut().map(|spectrum| &mut *spectrum.omega);
             // SAFETY: the lengths asserted above; a panel of the tape, and `v`, holds CHUNK rows of `width`.
             unsafe {
@@ -215,6 +217,7 @@ impl Kernel for Backward<'_> {
                 }
             }
         }
+        let lanes = &tape.scratch.lanes;
         for (j, grad) in grad_theta.iter_mut().enumerate() {
             // SAFETY: there is a vector per column.
             *grad -= s.sum(unsafe { s.load(lanes, j * S::LANES) });

@@ -5,8 +5,9 @@ use super::dispatch::Kernel;
 use super::frequencies::Panel;
 use super::lanes::Simd;
 use super::sincos::in_place;
+use super::tape::Scratch;
 use super::tile::{Scalars, Tiles, cover, product};
-use super::{Aligned, CHUNK, Frequencies, PANEL, Tape};
+use super::{CHUNK, Frequencies, PANEL, Tape};
 
 /// Columns of `x` per pass: a panel's block of `omega` (24 KiB) then stays in the first-level cache while all rows of
 /// the chunk use it.
@@ -88,9 +89,16 @@ unsafe fn waves<S: Simd, const SINE: bool>(
     sin: &mut [f32],
 ) {
     for row in 0..rows {
-        for column in (0..width).step_by(S::LANES) {
+        let mut column = 0;
+        while column + 3 * S::LANES <= width {
             // SAFETY: the caller's promise.
-            unsafe { in_place::<S, SINE>(s, cos, row * stride + column, sin, row * width + column) };
+            unsafe { in_place::<S, 3, SINE>(s, cos, row * stride + column, sin, row * width + column) };
+            column += 3 * S::LANES;
+        }
+        while column < width {
+            // SAFETY: the caller's promise.
+            unsafe { in_place::<S, 1, SINE>(s, cos, row * stride + column, sin, row * width + column) };
+            column += S::LANES;
         }
     }
 }
@@ -160,38 +168,31 @@ impl Kernel for Predict<'_> {
         assert_eq!(beta.len(), outputs * padded);
         assert_eq!(pred.len(), rows * outputs);
 
-        let mut own = Aligned::default();
-        let (lanes, mut tape, own) = match tape {
-            Some(tape) => {
-                tape.prepare(rows, padded);
-                (&mut tape.lanes, Some((&mut tape.sin, &mut tape.cos)), &mut own)
-            }
-            None => (&mut Aligned::default(), None, &mut Aligned::zeros(CHUNK * PANEL)),
+        let mut own = Tape::default();
+        let (keep, tape) = match tape {
+            Some(tape) => (true, tape),
+            None => (false, &mut own),
         };
-        lanes.resize(rows * outputs * S::LANES);
-        lanes.fill(0.0);
+        // Without a tape to keep, one panel's place serves all.
+        tape.prepare(rows, if keep { padded } else { PANEL });
+        tape.scratch.lanes.resize(rows * outputs * S::LANES);
+        tape.scratch.lanes.fill(0.0);
 
         for panel in frequencies.panels() {
             let Panel { first, width, .. } = panel;
-            // SAFETY: the lengths asserted above; a panel of the tape, and `own`, holds CHUNK rows of `width`.
+            let (cos, sin, Scratch { lanes, .. }) = tape.panel_mut(if keep { first } else { 0 }, width);
+            // SAFETY: the lengths asserted above; a panel of the tape holds CHUNK rows of `width`.
             unsafe {
-                let cos = match &mut tape {
-                    Some((sin, cos)) => {
-                        let (sin, cos) = (&mut sin[first * CHUNK..], &mut cos[first * CHUNK..]);
-                        arguments(s, panel, scaled, columns, rows, cos, width);
-                        waves::<S, true>(s, rows, width, cos, width, sin);
-                        cos
-                    }
-                    None => {
-                        arguments(s, panel, scaled, columns, rows, own, width);
-                        waves::<S, false>(s, rows, width, own, width, &mut []);
-                        &mut **own
-                    }
-                };
-                let mut head = Head { cos, width, beta, first, padded, outputs, lanes };
-                cover(s, rows, outputs, &mut head);
+                arguments(s, panel, scaled, columns, rows, cos, width);
+                if keep {
+                    waves::<S, true>(s, rows, width, cos, width, sin);
+                } else {
+                    waves::<S, false>(s, rows, width, cos, width, sin);
+                }
+                cover(s, rows, outputs, &mut Head { cos, width, beta, first, padded, outputs, lanes });
             }
         }
+        let lanes = &tape.scratch.lanes;
         for (i, pred) in pred.iter_mut().enumerate() {
             // SAFETY: there is a vector per row and output.
             *pred += s.sum(unsafe { s.load(lanes, i * S::LANES) });

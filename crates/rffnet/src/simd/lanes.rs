@@ -9,8 +9,11 @@
 pub(super) trait Simd: Copy {
     /// Numbers in a vector; divides [`super::LINE`].
     const LANES: usize;
-    /// Height of a register tile: with [`super::TILE`] vectors of width it fills the register file.
+    /// Height of a register tile, 4, 6 or 8.
     const ROWS: usize;
+    /// Width of a register tile in vectors, 2 or 3. `ROWS * WIDTH` sums, `WIDTH` vectors and a broadcast or two should
+    /// just fit the registers: one spilled sum costs more than half of the speed.
+    const WIDTH: usize;
     /// A vector.
     type V: Copy;
 

@@ -44,10 +44,8 @@ pub use update::Prox;
 pub const CHUNK: usize = 64;
 /// `f32` in a cache line, and in the widest vector.
 const LINE: usize = 16;
-/// Vectors in the width of a register tile.
-const TILE: usize = 3;
-/// Features of a panel: a register tile of the widest vectors.
-const PANEL: usize = TILE * LINE;
+/// Features of a panel: the width of a register tile of the widest vectors, and a multiple of the other paths'.
+const PANEL: usize = 3 * LINE;
 
 /// Standardises rows of `x` (row-major, `d` columns): `out[i, j] = (x[rows[i], j] - mean[j]) * inv_std[j]`, where a NaN
 /// becomes zero (a missing value is taken for the mean), and `scaled[i, j] = out[i, j] * theta[j]`.

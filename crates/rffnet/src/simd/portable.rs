@@ -25,7 +25,8 @@ fn map2(a: Quad, b: Quad, f: impl Fn(f32, f32) -> f32) -> Quad {
 
 impl Simd for Portable {
     const LANES: usize = LANES;
-    const ROWS: usize = 4;
+    const ROWS: usize = if cfg!(target_arch = "aarch64") { 8 } else { 4 };
+    const WIDTH: usize = if cfg!(target_arch = "aarch64") { 3 } else { 2 };
     type V = Quad;
 
     #[inline(always)]

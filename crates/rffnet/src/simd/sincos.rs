@@ -8,6 +8,8 @@
 use super::LINE;
 use super::dispatch::Kernel;
 use super::lanes::Simd;
+use std::array::from_fn;
+use std::f32::consts::FRAC_1_PI;
 
 /// Up to here the error stays below 1.5e-7; beyond, the rare lane is computed in double precision.
 pub(super) const LIMIT: f32 = 1e4;
@@ -17,25 +19,25 @@ const ROUND: f32 = 12_582_912.0;
 const SIN: [f32; 4] = [-0.166_666_57, 0.008_333_01, -0.000_198_061_27, 2.599_074_8e-6];
 const COS: [f32; 5] = [-0.5, 0.041_666_657, -0.001_388_858_5, 2.477_017_6e-5, -2.620_884_6e-7];
 
-/// `(sin x, cos x)` where `|x| <= LIMIT`, anything elsewhere.
+/// `(sin x, cos x)` where `|x| <= LIMIT`, anything elsewhere. Several vectors go through each step together, since
+/// every step waits for the one before.
 #[inline(always)]
-pub(super) fn near<S: Simd>(s: S, x: S::V) -> (S::V, S::V) {
+fn near<S: Simd, const N: usize>(s: S, x: [S::V; N]) -> ([S::V; N], [S::V; N]) {
     let round = s.splat(ROUND);
-    let parity = s.fma(x, s.splat(std::f32::consts::FRAC_1_PI), round);
-    let r = s.minus_pi_times(x, s.sub(parity, round));
-    let r2 = s.mul(r, r);
+    let parity = x.map(|x| s.fma(x, s.splat(FRAC_1_PI), round));
+    let r: [S::V; N] = from_fn(|v| s.minus_pi_times(x[v], s.sub(parity[v], round)));
+    let r2 = r.map(|r| s.mul(r, r));
 
-    let mut sin = s.splat(SIN[3]);
-    for c in [SIN[2], SIN[1], SIN[0]] {
-        sin = s.fma(sin, r2, s.splat(c));
+    let mut sin = [s.splat(SIN[3]); N];
+    let mut cos = [s.splat(COS[4]); N];
+    for (sin_c, cos_c) in [(SIN[2], COS[3]), (SIN[1], COS[2]), (SIN[0], COS[1])] {
+        sin = from_fn(|v| s.fma(sin[v], r2[v], s.splat(sin_c)));
+        cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(cos_c)));
     }
-    sin = s.fma(sin, s.mul(r2, r), r);
-
-    let mut cos = s.splat(COS[4]);
-    for c in [COS[3], COS[2], COS[1], COS[0], 1.0] {
-        cos = s.fma(cos, r2, s.splat(c));
-    }
-    (s.flip(sin, parity), s.flip(cos, parity))
+    sin = from_fn(|v| s.fma(sin[v], s.mul(r2[v], r[v]), r[v]));
+    cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(COS[0])));
+    cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(1.0)));
+    (from_fn(|v| s.flip(sin[v], parity[v])), from_fn(|v| s.flip(cos[v], parity[v])))
 }
 
 /// Recomputes the lanes that [`near`] cannot do.
@@ -54,34 +56,38 @@ pub(super) fn far(x: &[f32], mut sin: Option<&mut [f32]>, cos: &mut [f32]) {
     }
 }
 
-/// Turns `LANES` arguments at `cos[i..]` into their cosines and writes the sines, where wanted, to `sin[i_sin..]`.
+/// Turns the `N` vectors of arguments at `cos[i..]` into their cosines, and writes the sines, where wanted, to
+/// `sin[i_sin..]`.
 ///
 /// # Safety
-/// `i + LANES <= cos.len()` and, with `SINE`, `i_sin + LANES <= sin.len()`.
+/// `i + N * LANES <= cos.len()` and, with `SINE`, `i_sin + N * LANES <= sin.len()`.
 #[inline(always)]
-pub(super) unsafe fn in_place<S: Simd, const SINE: bool>(
+pub(super) unsafe fn in_place<S: Simd, const N: usize, const SINE: bool>(
     s: S,
     cos: &mut [f32],
     i: usize,
     sin: &mut [f32],
     i_sin: usize,
-) -> S::V {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let x = s.load(cos, i);
-        let (sin_x, cos_x) = near(s, x);
-        s.store(cos_x, cos, i);
+) {
+    // SAFETY: the caller's promise, here and below.
+    let x: [S::V; N] = from_fn(|v| unsafe { s.load(cos, i + v * S::LANES) });
+    let (sin_x, cos_x) = near(s, x);
+    for v in 0..N {
+        // SAFETY: as above.
+        unsafe { s.store(cos_x[v], cos, i + v * S::LANES) };
         if SINE {
-            s.store(sin_x, sin, i_sin);
+            // SAFETY: as above.
+            unsafe { s.store(sin_x[v], sin, i_sin + v * S::LANES) };
         }
-        if s.within(x, LIMIT) {
-            return cos_x;
+    }
+    for (v, x) in x.into_iter().enumerate() {
+        if !s.within(x, LIMIT) {
+            let mut arguments = [0.0; LINE];
+            // SAFETY: no vector is longer than LINE.
+            unsafe { s.store(x, &mut arguments, 0) };
+            let (n, at, at_sin) = (S::LANES, i + v * S::LANES, i_sin + v * S::LANES);
+            far(&arguments[..n], SINE.then(|| &mut sin[at_sin..at_sin + n]), &mut cos[at..at + n]);
         }
-        let mut arguments = [0.0; LINE];
-        s.store(x, &mut arguments, 0);
-        let n = S::LANES;
-        far(&arguments[..n], SINE.then(|| &mut sin[i_sin..i_sin + n]), &mut cos[i..i + n]);
-        s.load(cos, i)
     }
 }
 
@@ -99,15 +105,20 @@ impl Kernel for SinCos<'_> {
         assert!(x.len() == sin.len() && x.len() == cos.len());
         cos.copy_from_slice(x);
         let whole = x.len() - x.len() % S::LANES;
-        for i in (0..whole).step_by(S::LANES) {
+        let triples = whole - whole % (3 * S::LANES);
+        for i in (0..triples).step_by(3 * S::LANES) {
+            // SAFETY: `i + 3 * LANES <= whole`, which is no more than each length.
+            unsafe { in_place::<S, 3, true>(s, cos, i, sin, i) };
+        }
+        for i in (triples..whole).step_by(S::LANES) {
             // SAFETY: `i + LANES <= whole`, which is no more than each length.
-            unsafe { in_place::<S, true>(s, cos, i, sin, i) };
+            unsafe { in_place::<S, 1, true>(s, cos, i, sin, i) };
         }
         let (mut sin_end, mut cos_end) = ([0.0; LINE], [0.0; LINE]);
         let rest = x.len() - whole;
         cos_end[..rest].copy_from_slice(&x[whole..]);
         // SAFETY: no vector is longer than LINE.
-        unsafe { in_place::<S, true>(s, &mut cos_end, 0, &mut sin_end, 0) };
+        unsafe { in_place::<S, 1, true>(s, &mut cos_end, 0, &mut sin_end, 0) };
         sin[whole..].copy_from_slice(&sin_end[..rest]);
         cos[whole..].copy_from_slice(&cos_end[..rest]);
     }

@@ -10,7 +10,7 @@ use super::{CHUNK, Frequencies, Tape};
 struct Output<'a> {
     frequencies: &'a Frequencies,
     beta: &'a [f32],
-    sin: &'a [f32],
+    tape: &'a Tape,
     out: &'a mut [f64],
 }
 
@@ -19,7 +19,7 @@ impl<S: Simd> Tiles<S> for Output<'_> {
     unsafe fn tile<const R: usize, const N: usize>(&mut self, s: S, row: usize, column: usize) {
         let mut sum = [[s.zero(); N]; R];
         for panel in self.frequencies.panels() {
-            let sin = &self.sin[panel.first * CHUNK..];
+            let (_, sin) = self.tape.panel(panel.first, panel.width);
             for at in (0..panel.width).step_by(S::LANES) {
                 // SAFETY: `beta` is `padded` long, a panel of the tape holds CHUNK rows of its width and one of the
                 // frequencies as many as there are columns.
@@ -66,7 +66,7 @@ impl Kernel for Slopes<'_> {
         assert_eq!(out.len(), columns);
         tape.check(rows, padded);
         for beta in beta.chunks_exact(padded) {
-            let mut tiles = Output { frequencies, beta, sin: &tape.sin, out };
+            let mut tiles = Output { frequencies, beta, tape, out };
             // SAFETY: the lengths just asserted, and those of the tape that `check` implies.
             unsafe { cover(s, rows, columns, &mut tiles) };
         }

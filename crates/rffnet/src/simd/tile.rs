@@ -1,7 +1,6 @@
 //! The register tile: the inner loop of every matrix product here.
 #![allow(unsafe_code)]
 
-use super::TILE;
 use super::lanes::Simd;
 
 /// Numbers to be broadcast: the one for tile row `r` and step `t` is `data[first + r * row + t * step]`.
@@ -54,14 +53,10 @@ pub(super) trait Tiles<S: Simd> {
     unsafe fn tile<const R: usize, const N: usize>(&mut self, s: S, row: usize, unit: usize);
 }
 
-/// Height of the next tile when `left` rows remain: a power of two, for few shapes cover every number of rows.
+/// Height of the next tile when `left` rows remain: few shapes, since each is compiled for every path and product.
 #[inline(always)]
 pub(super) fn height<S: Simd>(left: usize) -> usize {
-    let mut height = S::ROWS;
-    while height > left {
-        height /= 2;
-    }
-    height
+    if left >= S::ROWS { S::ROWS } else { left.min(2) }
 }
 
 /// Covers `rows` x `units` (vectors, or whatever a tile counts in) with tiles, top to bottom and then left to right.
@@ -74,13 +69,13 @@ pub(super) unsafe fn cover<S: Simd>(s: S, rows: usize, units: usize, work: &mut 
     while unit < units {
         // SAFETY: `unit` grows by the width of the strip just done.
         unsafe {
-            match units - unit {
+            match S::WIDTH.min(units - unit) {
                 1 => strip::<S, 1>(s, rows, unit, work),
                 2 => strip::<S, 2>(s, rows, unit, work),
-                _ => strip::<S, TILE>(s, rows, unit, work),
+                _ => strip::<S, 3>(s, rows, unit, work),
             }
         }
-        unit += TILE;
+        unit += S::WIDTH;
     }
 }
 
@@ -92,10 +87,11 @@ unsafe fn strip<S: Simd, const N: usize>(s: S, rows: usize, unit: usize, work: &
         // SAFETY: `row + height <= rows`.
         unsafe {
             match height {
-                8 => work.tile::<8, N>(s, row, unit),
-                4 => work.tile::<4, N>(s, row, unit),
+                1 => work.tile::<1, N>(s, row, unit),
                 2 => work.tile::<2, N>(s, row, unit),
-                _ => work.tile::<1, N>(s, row, unit),
+                4 => work.tile::<4, N>(s, row, unit),
+                6 => work.tile::<6, N>(s, row, unit),
+                _ => work.tile::<8, N>(s, row, unit),
             }
         }
         row += height;

@@ -39,6 +39,7 @@ impl Avx2 {
 impl Simd for Avx512 {
     const LANES: usize = 16;
     const ROWS: usize = 8;
+    const WIDTH: usize = 3;
     type V = __m512;
 
     #[inline(always)]
@@ -161,7 +162,8 @@ impl Avx2 {
 
 impl Simd for Avx2 {
     const LANES: usize = 8;
-    const ROWS: usize = 4;
+    const ROWS: usize = 6;
+    const WIDTH: usize = 2;
     type V = __m256;
 
     #[inline(always)]

@@ -1,0 +1,79 @@
+//! Why a command ends early, and how that is told.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use rffnet_data::DataError;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The data or the request is at fault: one sentence. Exit status 1.
+    Request(String),
+    /// The command line contradicts itself: one sentence. Exit status 2.
+    Usage(String),
+    /// Whoever read standard output has read enough (`| head`): nothing to report.
+    Pipe,
+}
+
+impl Failure {
+    pub(crate) fn request(sentence: impl Into<String>) -> Self {
+        Failure::Request(sentence.into())
+    }
+
+    pub(crate) fn usage(sentence: impl Into<String>) -> Self {
+        Failure::Usage(sentence.into())
+    }
+
+    /// A failed write to standard output.
+    pub(crate) fn stdout(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Pipe,
+            _ => Failure::Request(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// Says what is wrong on standard error; the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        match self {
+            Failure::Pipe => ExitCode::SUCCESS,
+            Failure::Request(sentence) => {
+                say(format_args!("error: {sentence}"));
+                ExitCode::from(1)
+            }
+            Failure::Usage(sentence) => {
+                say(format_args!("error: {sentence}\n\nFor more information, try '--help'."));
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+/// One line on standard error. That this may fail is nobody's concern: there is no place left to say so.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Failure::Request(error.to_string())
+    }
+}
+
+impl From<rffnet::Error> for Failure {
+    fn from(error: rffnet::Error) -> Self {
+        Failure::Request(error.to_string())
+    }
+}
+
+/// Adds the file to errors of the core that speak of rows and columns without knowing where those come from.
+pub(crate) fn in_file(source: &str) -> impl Fn(rffnet::Error) -> Failure {
+    use rffnet::Error::{Cell, NonFinitePrediction, Shape, Target};
+    move |error| match error {
+        Shape(_) | Cell { .. } | Target(_) | NonFinitePrediction { .. } => {
+            Failure::Request(format!("{source}: {error}"))
+        }
+        other => other.into(),
+    }
+}

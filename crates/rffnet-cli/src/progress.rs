@@ -1,0 +1,88 @@
+//! Watching a fit: the progress line, and Ctrl-C.
+
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rffnet::{Observer, Progress};
+
+use crate::failure::say;
+use crate::text::{number, seconds};
+
+/// The exit status of a process that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+/// Redrawing more often than this only flickers.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Back to the start of the line, and clear it.
+const CLEAR: &str = "\r\x1b[K";
+
+/// Draws one line on the terminal and ends the fit when Ctrl-C was pressed.
+pub(crate) struct Watch {
+    interrupted: Arc<AtomicBool>,
+    begun: Instant,
+    drawn: Option<Instant>,
+    visible: bool,
+}
+
+impl Watch {
+    /// From here on the first Ctrl-C ends the fit after its epoch; the second ends the process.
+    pub(crate) fn new(quiet: bool) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        let visible = !quiet && io::stderr().is_terminal();
+        let handler = move || {
+            if flag.swap(true, Ordering::SeqCst) {
+                std::process::exit(INTERRUPTED);
+            }
+            if !quiet {
+                let clear = if visible { CLEAR } else { "" };
+                say(format_args!("{clear}stopping after this epoch and keeping the best (Ctrl-C again: stop at once)"));
+            }
+        };
+        // Without a handler Ctrl-C ends the process at once, which is worse, but no reason not to fit.
+        let _ = ctrlc::set_handler(handler);
+        Self { interrupted, begun: Instant::now(), drawn: None, visible }
+    }
+
+    fn draw(&mut self, progress: &Progress) {
+        let now = Instant::now();
+        if self.drawn.is_some_and(|last| now - last < PAUSE) {
+            return;
+        }
+        self.drawn = Some(now);
+        let line = line(progress, self.begun.elapsed().as_secs_f64());
+        let width = terminal_size::terminal_size_of(io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
+        let line: String = line.chars().take(width.saturating_sub(1)).collect();
+        let mut out = io::stderr();
+        let _ = write!(out, "{CLEAR}{line}").and_then(|()| out.flush());
+    }
+}
+
+/// `epoch 12/60  loss 0.0831  validation 0.0790  eta 3 s`
+fn line(progress: &Progress, elapsed: f64) -> String {
+    let left = elapsed / progress.epoch.max(1) as f64 * progress.epochs.saturating_sub(progress.epoch) as f64;
+    let validation = progress.validation_loss.map_or(String::new(), |v| format!("  validation {}", number(v)));
+    let eta = if left < 10.0 { format!("{left:.0} s") } else { seconds(left) };
+    let loss = number(progress.train_loss);
+    format!("epoch {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
+}
+
+impl Observer for Watch {
+    fn epoch(&mut self, progress: &Progress) -> ControlFlow<()> {
+        if self.visible {
+            self.draw(progress);
+        }
+        if self.interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if self.drawn.is_some() {
+            let mut out = io::stderr();
+            let _ = write!(out, "{CLEAR}").and_then(|()| out.flush());
+        }
+    }
+}

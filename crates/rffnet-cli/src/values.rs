@@ -1,0 +1,74 @@
+//! Values on the command line and in configuration files: one spelling for both, the libraries' own.
+
+use std::fmt::Display;
+use std::num::NonZeroU16;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use rffnet_data::{ColumnRef, Format, Task};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+pub(crate) const TASKS: &[Task] = &[Task::Auto, Task::Regression, Task::Classification];
+pub(crate) const FORMATS: &[Format] = &[Format::Csv, Format::Libsvm, Format::Npy, Format::Parquet];
+
+/// Parses one of a closed set of names, and lists them in the help text.
+pub(crate) fn named<T>(all: &[T]) -> impl TypedValueParser<Value = T> + use<T>
+where
+    T: FromStr + Display + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    let names = all.iter().map(|value| PossibleValue::new(value.to_string()));
+    PossibleValuesParser::new(names).try_map(|text: String| text.parse())
+}
+
+/// A number of threads.
+pub(crate) fn at_least_one(text: &str) -> Result<NonZeroU16, String> {
+    text.parse().map_err(|_| "it must be a whole number, at least 1".to_string())
+}
+
+/// A value of a configuration file that is written as a name.
+pub(crate) fn parsed<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr,
+    T::Err: Display,
+{
+    String::deserialize(input)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+/// A column in a configuration file: a name, or a position.
+pub(crate) fn column<'de, D: Deserializer<'de>>(input: D) -> Result<Option<ColumnRef>, D::Error> {
+    Column::deserialize(input).map(|column| Some(column.into()))
+}
+
+/// Several columns, or one.
+pub(crate) fn columns<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Vec<ColumnRef>>, D::Error> {
+    Ok(Some(match Columns::deserialize(input)? {
+        Columns::One(column) => vec![column.into()],
+        Columns::Several(columns) => columns.into_iter().map(ColumnRef::from).collect(),
+    }))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a column's name or position")]
+enum Column {
+    Name(String),
+    Position(usize),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected columns' names or positions")]
+enum Columns {
+    One(Column),
+    Several(Vec<Column>),
+}
+
+impl From<Column> for ColumnRef {
+    fn from(column: Column) -> Self {
+        match column {
+            Column::Name(name) => ColumnRef::Named(name),
+            Column::Position(k) => ColumnRef::Position(k),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What is written reads back as it was.
+
+#![allow(clippy::unwrap_used)]
+
+use proptest::prelude::*;
+use rffnet_data::{Column, ReadOptions, Simulated, Table, read_from, write};
+
+fn table(names: &[&str], x: Vec<f32>, target: Column) -> Table {
+    Table {
+        names: names.iter().map(|n| n.to_string()).collect(),
+        has_names: true,
+        rows: target.len(),
+        x,
+        target: Some(target),
+        target_name: Some("y".into()),
+        weight: None,
+        source: "t".into(),
+    }
+}
+
+fn round_trip(table: &Table, name: &str) -> Table {
+    let mut bytes = Vec::new();
+    write(table, name, &mut bytes).unwrap();
+    let csv = name.contains(".csv");
+    let options = ReadOptions {
+        target: csv.then(|| "y".into()),
+        weight: table.weight.as_ref().map(|_| "weight".into()),
+        columns: name.contains("svm").then_some(table.names.len()),
+        missing: true,
+        ..ReadOptions::default()
+    };
+    read_from(&bytes[..], name, &options).unwrap()
+}
+
+#[test]
+fn simulated_sets_in_every_format() {
+    for set in Simulated::ALL {
+        let table = set.generate(40, 3);
+        for name in ["t.csv", "t.csv.gz", "t.svm", "t.npy"] {
+            let back = round_trip(&table, name);
+            assert_eq!(
+                (&back.x, &back.target, back.rows),
+                (&table.x, &table.target, table.rows),
+                "{set} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn awkward_names_text_weights_and_missing_cells() {
+    let target = Column::Text { levels: vec!["no, \"never\"".into(), "yes".into()], codes: vec![1, 0] };
+    let mut awkward =
+        table(&["a,b", " say \"hi\"\nthere", "3"], vec![1.0, f32::NAN, -0.0, 4.0, 1e-30, 3e38], target);
+    awkward.names[1] = awkward.names[1].trim().to_string();
+    awkward.weight = Some(vec![0.5, 2.0]);
+    let back = round_trip(&awkward, "t.csv");
+    assert_eq!((&back.names, &back.target, &back.weight), (&awkward.names, &awkward.target, &awkward.weight));
+    let bits = |t: &Table| t.x.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&back), bits(&awkward));
+    for name in ["t.svm", "t.npy"] {
+        assert!(write(&awkward, name, &mut Vec::new()).unwrap_err().to_string().contains("only CSV"));
+    }
+    assert!(write(&awkward, "t.parquet", &mut Vec::new()).is_err());
+}
+
+#[test]
+fn a_single_missing_cell_is_not_a_blank_line() {
+    let mut lone = table(&["a"], vec![f32::NAN, 2.0], Column::Numbers(vec![0.0, 1.0]));
+    lone.target = None;
+    let mut bytes = Vec::new();
+    write(&lone, "t.csv", &mut bytes).unwrap();
+    assert_eq!(bytes, b"a\nNaN\n2\n");
+}
+
+proptest! {
+    #[test]
+    fn any_finite_numbers(rows in prop::collection::vec((any::<[f32; 3]>(), any::<f64>()), 1..20)) {
+        let finite = |v: f32| if v.is_finite() { v } else { 1.0 };
+        let x: Vec<f32> = rows.iter().flat_map(|(r, _)| r.map(finite)).collect();
+        let y = rows.iter().map(|(_, y)| if y.is_finite() { *y } else { 0.5 }).collect();
+        let table = table(&["a", "b", "c"], x, Column::Numbers(y));
+        for name in ["t.csv", "t.npy", "t.libsvm"] {
+            let back = round_trip(&table, name);
+            prop_assert_eq!(&back.x, &table.x);
+            prop_assert_eq!(&back.target, &table.target);
+        }
+    }
+}
