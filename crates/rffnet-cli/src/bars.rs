@@ -42,13 +42,15 @@ pub(crate) fn chart(list: &[Relevance<'_>], limit: usize, width: usize) -> Strin
         cells.chain([HEADINGS[k].len()]).max().unwrap_or(0)
     };
     let (names, values, thetas) = (wide(0), wide(1), wide(2));
-    let bar = width.saturating_sub(names + values + thetas + 8).clamp(8, 60);
+    let bar = width.saturating_sub(names + values + thetas + 8).clamp(6, 60);
     let largest = list.first().map_or(0.0, |r| r.importance);
     let [a, b, c] = HEADINGS;
     let mut out = format!("  {a:<names$}  {b:>values$}  {:bar$}  {c:>thetas$}\n", "");
     for ([column, importance, relevance], entry) in rows.iter().zip(list) {
         let drawn = blocks(entry.importance, largest, bar);
-        out.push_str(&format!("  {column:<names$}  {importance:>values$}  {drawn:bar$}  {relevance:>thetas$}\n"));
+        out.push_str(&format!(
+            "  {column:<names$}  {importance:>values$}  {drawn:bar$}  {relevance:>thetas$}\n"
+        ));
     }
     if let Some(next) = list.get(shown) {
         let rest = count(list.len() - shown);

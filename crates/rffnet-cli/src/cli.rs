@@ -41,10 +41,10 @@ pub(crate) struct Globals {
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// One seed for all random choices [default: 0]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = values::whole::<u64>)]
     pub(crate) seed: Option<u64>,
     /// Threads to work with; the result does not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = values::at_least_one)]
+    #[arg(long, global = true, value_name = "N", value_parser = values::threads)]
     pub(crate) threads: Option<NonZeroU16>,
     /// Format of the data files [default: by name, else by content]
     #[arg(long, global = true, value_name = "FORMAT", value_parser = named(FORMATS))]

@@ -39,8 +39,10 @@ fn run(mut cli: Cli) -> Result<(), Failure> {
         fit.read_config(&mut cli.globals)?;
     }
     let pool = ThreadPoolBuilder::new()
-        .num_threads(cli.globals.threads.map_or(0, usize::from))
+        .num_threads(cli.globals.threads.map_or(0, |n| n.get().into()))
         .build()
-        .map_err(|e| Failure::request(format!("the threads could not be started ({e}); try a smaller --threads")))?;
+        .map_err(|e| {
+            Failure::request(format!("the threads could not be started ({e}); try a smaller --threads"))
+        })?;
     pool.install(|| cli.command.run(&cli.globals))
 }

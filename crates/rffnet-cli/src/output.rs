@@ -77,7 +77,9 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&str]) -> Result<(), Failure
         _ => false,
     };
     if inputs.iter().any(same) {
-        return Err(Failure::request(format!("'{shown}' is read and cannot be the output too; give another -o")));
+        return Err(Failure::request(format!(
+            "'{shown}' is read and cannot be the output too; give another -o"
+        )));
     }
     // Pipes and devices are written to directly: there is nothing to find out about them beforehand.
     if fs::metadata(path).is_ok_and(|m| !m.is_file()) {
@@ -87,7 +89,7 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&str]) -> Result<(), Failure
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    if !folder.exists() {
+    if !folder.is_dir() {
         return Err(Failure::request(format!(
             "cannot write '{shown}': there is no folder '{}'; make it first",
             folder.display()

@@ -38,7 +38,9 @@ impl Watch {
             }
             if !quiet {
                 let clear = if visible { CLEAR } else { "" };
-                say(format_args!("{clear}stopping after this epoch and keeping the best (Ctrl-C again: stop at once)"));
+                say(format_args!(
+                    "{clear}stopping after this epoch and keeping the best (Ctrl-C again: stop at once)"
+                ));
             }
         };
         // Without a handler Ctrl-C ends the process at once, which is worse, but no reason not to fit.
@@ -63,7 +65,8 @@ impl Watch {
 /// `epoch 12/60  loss 0.0831  validation 0.0790  eta 3 s`
 fn line(progress: &Progress, elapsed: f64) -> String {
     let left = elapsed / progress.epoch.max(1) as f64 * progress.epochs.saturating_sub(progress.epoch) as f64;
-    let validation = progress.validation_loss.map_or(String::new(), |v| format!("  validation {}", number(v)));
+    let validation =
+        progress.validation_loss.map_or(String::new(), |v| format!("  validation {}", number(v)));
     let eta = if left < 10.0 { format!("{left:.0} s") } else { seconds(left) };
     let loss = number(progress.train_loss);
     format!("epoch {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
@@ -74,7 +77,11 @@ impl Observer for Watch {
         if self.visible {
             self.draw(progress);
         }
-        if self.interrupted.load(Ordering::SeqCst) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.interrupted.load(Ordering::SeqCst) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 

@@ -18,7 +18,9 @@ impl Scores {
             Target::Values { values, outputs } => {
                 if outputs != model.outputs() {
                     let (n, m) = (model.outputs(), outputs);
-                    return Err(Error::Shape(format!("the model predicts {n} numbers per row but the target has {m}")));
+                    return Err(Error::Shape(format!(
+                        "the model predicts {n} numbers per row but the target has {m}"
+                    )));
                 }
                 let predicted = model.predict(data.x)?;
                 Ok(Scores::Regression {

@@ -5,7 +5,7 @@ pub(crate) fn count(n: usize) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -13,21 +13,28 @@ pub(crate) fn count(n: usize) -> String {
     out
 }
 
-/// `1 row`, `2 rows`.
+/// `1 row`, `2 rows`, `3 classes`.
 pub(crate) fn plural(n: usize, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", count(n))
 }
 
 /// Four significant digits.
 pub(crate) fn number(v: f64) -> String {
-    let size = v.abs();
-    if size == 0.0 {
-        "0".into()
-    } else if !v.is_finite() || !(1e-4..1e7).contains(&size) {
-        format!("{v:.3e}")
+    if v == 0.0 {
+        return "0".into();
+    }
+    // Rounded first: 0.99999 has its four digits as 1.000.
+    let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
+    let power = rounded.abs().log10().floor();
+    if (-4.0..7.0).contains(&power) {
+        format!("{rounded:.*}", (3.0 - power).max(0.0) as usize)
     } else {
-        let before = size.log10().floor() as i32 + 1;
-        format!("{v:.*}", (4 - before).max(0) as usize)
+        format!("{v:.3e}")
     }
 }
 
@@ -38,9 +45,10 @@ pub(crate) fn exact(v: f64) -> String {
     if size == 0.0 || (1e-4..1e16).contains(&size) { format!("{v}") } else { format!("{v:e}") }
 }
 
-/// A duration: `0.42 s`, `37 s`, `5 min`, `2.5 h`.
+/// A duration: `12 ms`, `0.42 s`, `37 s`, `5 min`, `2.5 h`.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
+        _ if s < 0.1 => format!("{:.0} ms", s * 1e3),
         _ if s < 10.0 => format!("{s:.2} s"),
         _ if s < 120.0 => format!("{s:.0} s"),
         _ if s < 7200.0 => format!("{:.0} min", s / 60.0),
@@ -61,14 +69,15 @@ pub(crate) fn name(text: &str, limit: usize) -> String {
     out
 }
 
-/// `'a', 'b', 'c' and 7 more`.
+/// `'a', 'b', ... 'y', 'z'`: the first and the last few, where the target mostly is.
 pub(crate) fn listed(names: &[String], limit: usize) -> String {
-    let shown = if names.len() <= limit + 1 { names.len() } else { limit };
-    let quoted: Vec<String> = names[..shown].iter().map(|n| format!("'{}'", name(n, 40))).collect();
-    match names.len() - shown {
-        0 => quoted.join(", "),
-        more => format!("{} and {} more", quoted.join(", "), count(more)),
+    let quoted =
+        |names: &[String]| names.iter().map(|n| format!("'{}'", name(n, 40))).collect::<Vec<_>>().join(", ");
+    if names.len() <= limit {
+        return quoted(names);
     }
+    let tail = limit / 3;
+    format!("{}, ... {}", quoted(&names[..limit - tail]), quoted(&names[names.len() - tail..]))
 }
 
 #[cfg(test)]
@@ -82,9 +91,12 @@ mod tests {
             (0.083149, "0.08315"),
             (1.86543, "1.865"),
             (-12.3456, "-12.35"),
-            (1234567.8, "1234568"),
+            (1234567.8, "1235000"),
             (3.2e-9, "3.200e-9"),
-            (0.99999, "1.0000"),
+            (0.99999, "1.000"),
+            (1e-4, "0.0001000"),
+            (1e300, "1.000e300"),
+            (f64::NAN, "NaN"),
         ];
         for (value, text) in cases {
             assert_eq!(number(value), text);
@@ -98,8 +110,8 @@ mod tests {
         assert_eq!(name("abcdef", 6), "abcdef");
         assert_eq!(name("abcdefg", 6), "abcde…");
         let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
-        assert_eq!(listed(&names, 2), "'a', 'b' and 2 more");
-        assert_eq!(listed(&names, 3), "'a', 'b', 'c', 'd'");
+        assert_eq!(listed(&names, 3), "'a', 'b', ... 'd'");
+        assert_eq!(listed(&names, 4), "'a', 'b', 'c', 'd'");
         assert_eq!((count(1234567), plural(1, "row")), ("1,234,567".into(), "1 row".into()));
     }
 }

@@ -22,9 +22,24 @@ where
     PossibleValuesParser::new(names).try_map(|text: String| text.parse())
 }
 
-/// A number of threads.
-pub(crate) fn at_least_one(text: &str) -> Result<NonZeroU16, String> {
-    text.parse().map_err(|_| "it must be a whole number, at least 1".to_string())
+/// More threads than any machine has are a slip of the finger.
+const MOST_THREADS: u16 = 1024;
+
+pub(crate) fn threads(text: &str) -> Result<NonZeroU16, String> {
+    match text.parse::<NonZeroU16>() {
+        Ok(n) if n.get() <= MOST_THREADS => Ok(n),
+        _ => Err(format!("it must be a whole number from 1 to {MOST_THREADS}")),
+    }
+}
+
+/// A count.
+pub(crate) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "it must be a whole number".into())
+}
+
+/// A number; its range is the library's business.
+pub(crate) fn real(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it must be a number".into())
 }
 
 /// A value of a configuration file that is written as a name.

@@ -229,13 +229,10 @@ impl Choice<'_> {
         Err(DataError::column(
             source,
             format_args!(
-                "{} of the model's {} absent: {}; {advice}",
+                "{} of the model's {} {} absent: {}; {advice}",
                 absent.len(),
-                if wanted.len() == 1 {
-                    "1 column is".to_string()
-                } else {
-                    format!("{} are", plural(wanted.len(), "column"))
-                },
+                plural(wanted.len(), "column"),
+                if absent.len() == 1 { "is" } else { "are" },
                 listed(absent.iter().copied(), 3)
             ),
         ))

@@ -106,7 +106,7 @@ impl Simulated {
             return Ok(());
         }
         let limit = count(limit);
-        Err(DataError::new(ErrorKind::Request, format!("rows is {rows}; {self} has from 1 to {limit}")))
+        Err(DataError::new(ErrorKind::Request, format!("rows is {rows}; {self} can have from 1 to {limit}")))
     }
 
     /// Draws `rows` rows.
@@ -439,7 +439,7 @@ mod tests {
         assert!(Simulated::Gse2.check_rows(1_000_000).is_ok());
         for rows in [0, 1_000_000_000_000, usize::MAX] {
             let message = Simulated::Gse2.check_rows(rows).unwrap_err().to_string();
-            assert!(message.contains("gse2 has from 1 to 40,000,000"), "{message}");
+            assert!(message.contains("gse2 can have from 1 to 40,000,000"), "{message}");
         }
     }
 

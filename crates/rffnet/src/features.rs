@@ -369,3 +369,6 @@ fn chunk_rows(c: usize, count: usize) -> ([usize; CHUNK], usize) {
     rows.iter_mut().enumerate().for_each(|(i, row)| *row = c * CHUNK + i);
     (rows, count)
 }
+
+#[cfg(test)]
+mod tests;

@@ -388,7 +388,7 @@ fn judge(outcome: &Outcome, baseline: f64, plan: &Plan, warnings: &mut Vec<Strin
     match outcome.stopped {
         Stopped::ConstantTarget => Ok(()),
         Stopped::Diverged if !learned => {
-            let advice = format!("try a smaller learning rate (it was {}) or a larger alpha", plan.lr);
+            let advice = format!("try a smaller learning rate (it was {:?}) or a larger alpha", plan.lr);
             Err(Error::Diverged { epoch: outcome.epochs, advice })
         }
         stopped => {

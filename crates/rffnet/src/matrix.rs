@@ -97,13 +97,19 @@ impl<'a> Data<'a> {
     /// Checks that the parts have matching lengths and that every number can be learned from.
     pub(crate) fn check(&self, missing_allowed: bool) -> Result<(), Error> {
         let (n, d) = (self.x.rows(), self.x.columns());
-        let (len, what) = match self.y {
+        let len = match self.y {
             Target::Values { values, outputs } => {
-                (values.len() / outputs.max(1), values.len() % outputs.max(1))
+                if outputs == 0 || !values.len().is_multiple_of(outputs) {
+                    return Err(Error::Shape(format!(
+                        "a target of {} numbers cannot be read as rows of {outputs}",
+                        values.len()
+                    )));
+                }
+                values.len() / outputs
             }
-            Target::Labels { codes, .. } => (codes.len(), 0),
+            Target::Labels { codes, .. } => codes.len(),
         };
-        if len != n || what != 0 {
+        if len != n {
             return Err(Error::Shape(format!("the data have {n} rows but the target has {len}")));
         }
         if let Some(w) = self.weight {

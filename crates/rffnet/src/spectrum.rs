@@ -145,3 +145,94 @@ pub(crate) fn sample_orthogonal(columns: usize, features: usize, rng: &mut dyn R
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Use, stream};
+
+    fn frequency(omega: &[f32], columns: usize, features: usize, k: usize) -> Vec<f64> {
+        (0..columns).map(|j| omega[j * features + k] as f64).collect()
+    }
+
+    /// Mean over the features of cos(omega . delta): what k(x, x') is estimated by, the phases averaged out.
+    fn estimate(omega: &[f32], delta: &[f64], features: usize) -> f64 {
+        let cosine = |k| dot(&frequency(omega, delta.len(), features, k), delta).cos();
+        (0..features).map(cosine).sum::<f64>() / features as f64
+    }
+
+    #[test]
+    fn blocks_of_d_orthogonal_frequencies_are_orthogonal_also_the_last_partial_one() {
+        let mut rng = stream(3, Use::Frequencies);
+        for (d, s) in [(1, 3), (2, 5), (7, 7), (7, 40), (40, 25)] {
+            let omega = sample_orthogonal(d, s, &mut rng);
+            for block in (0..s).step_by(d) {
+                for a in block..(block + d).min(s) {
+                    for b in block..a {
+                        let (a, b) = (frequency(&omega, d, s, a), frequency(&omega, d, s, b));
+                        let cosine = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
+                        assert!(cosine.abs() < 1e-5, "{d} {s}: {cosine}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// The squared length is chi-square with d degrees: mean d, variance 2 d. Each coordinate is standard normal.
+    #[test]
+    fn lengths_are_chi_and_coordinates_normal() {
+        let (d, s) = (5, 20_000);
+        let omega = sample_orthogonal(d, s, &mut stream(4, Use::Frequencies));
+        let squares: Vec<f64> = (0..s)
+            .map(|k| {
+                let w = frequency(&omega, d, s, k);
+                dot(&w, &w)
+            })
+            .collect();
+        let mean = squares.iter().sum::<f64>() / s as f64;
+        let variance = squares.iter().map(|q| (q - mean).powi(2)).sum::<f64>() / s as f64;
+        assert!((mean - 5.0).abs() < 0.15 && (variance - 10.0).abs() < 1.0, "{mean} {variance}");
+        for row in omega.chunks_exact(s) {
+            let moment = |p: i32| row.iter().map(|&w| (w as f64).powi(p)).sum::<f64>() / s as f64;
+            assert!(
+                moment(1).abs() < 0.05 && (moment(2) - 1.0).abs() < 0.06 && (moment(4) - 3.0).abs() < 0.4
+            );
+        }
+    }
+
+    /// Over 2,000 draws the mean is the Gaussian kernel, and the variance is well below that of independent draws.
+    #[test]
+    fn orthogonal_frequencies_are_unbiased_with_less_variance_than_independent_ones() {
+        let (d, draws) = (6, 2000);
+        let delta = [0.5, -0.4, 0.3, 0.6, -0.2, 0.4];
+        let exact = (-0.5 * dot(&delta, &delta)).exp();
+        let mut rng = stream(5, Use::Frequencies);
+        let mut spread = |orthogonal: bool| {
+            let errors: Vec<f64> = (0..draws)
+                .map(|_| {
+                    let omega = if orthogonal {
+                        sample_orthogonal(d, d, &mut rng)
+                    } else {
+                        sample_iid(&Kernel::Gaussian, d, d, &mut rng)
+                    };
+                    estimate(&omega, &delta, d) - exact
+                })
+                .collect();
+            let mean = errors.iter().sum::<f64>() / draws as f64;
+            let variance = dot(&errors, &errors) / draws as f64;
+            assert!(mean.abs() < 5.0 * (variance / draws as f64).sqrt(), "biased by {mean}");
+            variance
+        };
+        let (orthogonal, independent) = (spread(true), spread(false));
+        assert!(orthogonal < 0.6 * independent, "{orthogonal} {independent}");
+    }
+
+    #[test]
+    fn the_first_features_stay_when_more_are_asked_for() {
+        let draw = |s: usize| sample_iid(&Kernel::Matern32, 3, s, &mut stream(6, Use::Frequencies));
+        let (few, many) = (draw(4), draw(9));
+        for k in 0..4 {
+            assert_eq!(frequency(&few, 3, 4, k), frequency(&many, 3, 9, k));
+        }
+    }
+}

@@ -9,7 +9,7 @@ use super::dispatch::Kernel;
 use super::frequencies::Panel;
 use super::lanes::Simd;
 use super::tape::Scratch;
-use super::tile::{Scalars, Tiles, cover, height, product};
+use super::tile::{Scalars, Tiles, cover, pack, product};
 use super::{CHUNK, Frequencies, PANEL, Tape};
 
 /// Where the gradient of the spectrum is added, for models that learn it.
@@ -21,7 +21,7 @@ pub struct SpectrumGrad<'a> {
     pub phase: &'a mut [f32],
 }
 
-/// Tiles of outputs x features: `to += factor * r^T waves`.
+/// Tiles of outputs x features: `to += r^T waves`.
 struct Outer<'a> {
     rows: usize,
     outputs: usize,
@@ -41,8 +41,8 @@ impl<S: Simd> Tiles<S> for Outer<'_> {
         // SAFETY: `r` has `rows` rows of `outputs`, `waves` as many of `width`, `to` a row of `padded` per output.
         unsafe {
             let sum = product::<S, R, N>(s, self.rows, r, self.waves, (at, self.width), [[s.zero(); N]; R]);
-            for (c, sum) in sum.into_iter().enumerate() {
-                for (v, sum) in sum.into_iter().enumerate() {
+            for (c, sum) in sum.iter().enumerate() {
+                for (v, &sum) in sum.iter().enumerate() {
                     let to = (output + c) * self.padded + self.first + at + v * S::LANES;
                     s.store(s.add(s.load(self.to, to), sum), self.to, to);
                 }
@@ -73,8 +73,8 @@ impl<S: Simd> Tiles<S> for Residuals<'_> {
         // output.
         unsafe {
             let sum = product::<S, R, N>(s, self.outputs, r, self.beta, beta, [[s.zero(); N]; R]);
-            for (i, sum) in sum.into_iter().enumerate() {
-                for (v, sum) in sum.into_iter().enumerate() {
+            for (i, sum) in sum.iter().enumerate() {
+                for (v, &sum) in sum.iter().enumerate() {
                     let place = (row + i) * self.width + at + v * S::LANES;
                     s.store(s.mul(sum, s.load(self.sin, place)), self.v, place);
                 }
@@ -106,9 +106,10 @@ impl<S: Simd, const SINGLE: bool> Tiles<S> for Columns<'_, SINGLE> {
         // vector per column, `grad_omega` a row of `padded` per column, `beta` (if `SINGLE`) is `padded` long.
         unsafe {
             let sum = product::<S, R, N>(s, self.rows, x, self.v, (at, width), [[s.zero(); N]; R]);
-            for (j, sum) in sum.into_iter().enumerate() {
+            for (j, sum) in sum.iter().enumerate() {
                 let mut lanes = s.load(self.lanes, (column + j) * S::LANES);
-                for (v, mut g) in sum.into_iter().enumerate() {
+                for (v, &g) in sum.iter().enumerate() {
+                    let mut g = g;
                     let feature = at + v * S::LANES;
                     if SINGLE {
                         g = s.mul(g, s.load(self.beta, self.panel.first + feature));
@@ -122,23 +123,6 @@ impl<S: Simd, const SINGLE: bool> Tiles<S> for Columns<'_, SINGLE> {
                 s.store(lanes, self.lanes, (column + j) * S::LANES);
             }
         }
-    }
-}
-
-/// Packs the rows into blocks of a tile's height of columns, each row multiplied by its `weight`.
-#[inline(always)]
-fn pack<S: Simd>(x: &[f32], columns: usize, rows: usize, weight: Option<&[f32]>, to: &mut [f32]) {
-    let mut column = 0;
-    while column < columns {
-        let height = height::<S>(columns - column);
-        let block = &mut to[column * rows..][..height * rows];
-        for (i, (to, x)) in block.chunks_exact_mut(height).zip(x.chunks_exact(columns)).enumerate() {
-            let weight = weight.map_or(1.0, |weight| weight[i]);
-            for (to, x) in to.iter_mut().zip(&x[column..]) {
-                *to = x * weight;
-            }
-        }
-        column += height;
     }
 }
 
@@ -175,7 +159,7 @@ impl Kernel for Backward<'_> {
         tape.check(rows, padded);
         let Scratch { lanes, x: packed, v } = &mut tape.scratch;
         packed.resize(rows * columns);
-        pack::<S>(x, columns, rows, (outputs == 1).then_some(r), packed);
+        pack::<S>(x, columns, 0..columns, (outputs == 1).then_some(r), packed);
         lanes.resize(columns * S::LANES);
         lanes.fill(0.0);
         v.resize(CHUNK * PANEL);

@@ -6,7 +6,7 @@ use super::frequencies::Panel;
 use super::lanes::Simd;
 use super::sincos::in_place;
 use super::tape::Scratch;
-use super::tile::{Scalars, Tiles, cover, product};
+use super::tile::{Scalars, Tiles, cover, dots, product};
 use super::{CHUNK, Frequencies, PANEL, Tape};
 
 /// Columns of `x` per pass: a panel's block of `omega` (24 KiB) then stays in the first-level cache while all rows of
@@ -44,8 +44,8 @@ impl<S: Simd> Tiles<S> for Arguments<'_> {
             }
             let omega = (self.from * self.panel.width + at, self.panel.width);
             let sum = product(s, self.steps, x, self.panel.omega, omega, sum);
-            for (r, sum) in sum.into_iter().enumerate() {
-                for (v, sum) in sum.into_iter().enumerate() {
+            for (r, sum) in sum.iter().enumerate() {
+                for (v, &sum) in sum.iter().enumerate() {
                     s.store(sum, self.out, (row + r) * self.stride + at + v * S::LANES);
                 }
             }
@@ -126,20 +126,11 @@ impl<S: Simd> Tiles<S> for Head<'_> {
                     *sum = s.load(self.lanes, ((row + r) * self.outputs + output + c) * S::LANES);
                 }
             }
-            for column in (0..self.width).step_by(S::LANES) {
-                let mut beta = [s.zero(); N];
-                for (c, beta) in beta.iter_mut().enumerate() {
-                    *beta = s.load(self.beta, (output + c) * self.padded + self.first + column);
-                }
-                for (r, sum) in sum.iter_mut().enumerate() {
-                    let cos = s.load(self.cos, (row + r) * self.width + column);
-                    for (sum, beta) in sum.iter_mut().zip(beta) {
-                        *sum = s.fma(cos, beta, *sum);
-                    }
-                }
-            }
-            for (r, sum) in sum.into_iter().enumerate() {
-                for (c, sum) in sum.into_iter().enumerate() {
+            let (cos, beta) =
+                ((row * self.width, self.width), (output * self.padded + self.first, self.padded));
+            let sum = dots(s, self.width, self.cos, cos, self.beta, beta, &[], sum);
+            for (r, sum) in sum.iter().enumerate() {
+                for (c, &sum) in sum.iter().enumerate() {
                     s.store(sum, self.lanes, ((row + r) * self.outputs + output + c) * S::LANES);
                 }
             }

@@ -29,10 +29,10 @@ impl Frequencies {
     /// Packs `omega` (`d x s`, row-major) and `phase` (`s`); `d` is `omega.len() / phase.len()`.
     ///
     /// # Panics
-    /// If there is no feature, or if `omega` does not hold a whole number of rows.
+    /// If there is no feature or no column, or if `omega` does not hold a whole number of rows.
     pub fn new(omega: &[f32], phase: &[f32]) -> Self {
         let features = phase.len();
-        assert!(features > 0, "no random features");
+        assert!(features > 0 && !omega.is_empty(), "no random features, or no columns");
         assert_eq!(omega.len() % features, 0, "omega is not a whole number of rows");
         let (columns, padded) = (omega.len() / features, features.next_multiple_of(LINE));
         let mut packed = Self {

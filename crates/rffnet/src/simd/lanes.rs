@@ -116,6 +116,19 @@ pub(super) unsafe fn at_mut<T>(to: &mut [T], i: usize, n: usize) -> *mut T {
     unsafe { to.as_mut_ptr().add(i) }
 }
 
+/// Asks for the cache line of `from[i]`, where there is such an instruction and such a place.
+#[inline(always)]
+pub(super) fn prefetch<T>(from: &[T], i: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the instruction is part of the architecture's baseline and never faults, whatever the address.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(i).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, i);
+}
+
 /// Out of line and without a message to format: it is compiled into every load and store of a debug build.
 #[cold]
 #[inline(never)]

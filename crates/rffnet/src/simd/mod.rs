@@ -11,7 +11,7 @@
 //! | `lanes`, `portable`, `x86` | the vector operations |
 //! | `tile` | the register tile that every product is made of |
 //! | `frequencies`, `tape`, `buffer` | memory layouts |
-//! | `sincos`, `forward`, `backward`, `slopes`, `gather`, `update` | the kernels |
+//! | `sincos`, `forward`, `backward`, `slopes`, `gather`, `update`, `gram` | the kernels |
 //!
 //! Functions panic when a slice has the wrong length or the CPU lacks the `path` asked for.
 
@@ -21,6 +21,7 @@ mod dispatch;
 mod forward;
 mod frequencies;
 mod gather;
+mod gram;
 mod lanes;
 mod portable;
 mod sincos;
@@ -37,6 +38,7 @@ pub use backward::SpectrumGrad;
 pub use buffer::Aligned;
 pub use dispatch::{Path, available, path, requested};
 pub use frequencies::Frequencies;
+pub use gram::{GramScratch, gram_ranges};
 pub use tape::Tape;
 pub use update::Prox;
 
@@ -172,4 +174,21 @@ pub fn sgd(path: Path, w: &mut [f32], g: &[f32], lr: f32, prox: Prox) {
 /// Sine and cosine of each number: within 1.5e-7 for all arguments, NaN for those that are not finite.
 pub fn sincos(path: Path, x: &[f32], sin: &mut [f32], cos: &mut [f32]) {
     dispatch::run(path, sincos::SinCos { x, sin, cos });
+}
+
+/// Adds rows of the Gram matrix: `gram[a - range.start, b] += sum_i z[i, a] z[i, b]` for `a` in `range` and `b <= a`.
+///
+/// `z` has `rows` rows that are `ld` apart, of which the first `m` columns count; `gram` holds the rows `range` of an
+/// `m x m` matrix, whose entries right of the diagonal are left alone. Threads take a range each, see [`gram_ranges`].
+pub fn gram(
+    path: Path,
+    z: &[f32],
+    rows: usize,
+    ld: usize,
+    m: usize,
+    range: std::ops::Range<usize>,
+    gram: &mut [f64],
+    scratch: &mut GramScratch,
+) {
+    dispatch::run(path, gram::Gram { z, rows, stride: ld, m, range, gram, scratch });
 }

@@ -80,7 +80,7 @@ pub(super) unsafe fn in_place<S: Simd, const N: usize, const SINE: bool>(
             unsafe { s.store(sin_x[v], sin, i_sin + v * S::LANES) };
         }
     }
-    for (v, x) in x.into_iter().enumerate() {
+    for (v, &x) in x.iter().enumerate() {
         if !s.within(x, LIMIT) {
             let mut arguments = [0.0; LINE];
             // SAFETY: no vector is longer than LINE.

@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::dispatch::Kernel;
+use super::frequencies::Panel;
 use super::lanes::Simd;
-use super::tile::{Tiles, cover};
+use super::tile::{Tiles, cover, dots};
 use super::{CHUNK, Frequencies, Tape};
 
 /// Tiles of rows x columns: `out_j += (sum_s omega_js beta_s sin P_is)^2` for one output.
@@ -19,27 +20,16 @@ impl<S: Simd> Tiles<S> for Output<'_> {
     unsafe fn tile<const R: usize, const N: usize>(&mut self, s: S, row: usize, column: usize) {
         let mut sum = [[s.zero(); N]; R];
         for panel in self.frequencies.panels() {
-            let (_, sin) = self.tape.panel(panel.first, panel.width);
-            for at in (0..panel.width).step_by(S::LANES) {
-                // SAFETY: `beta` is `padded` long, a panel of the tape holds CHUNK rows of its width and one of the
-                // frequencies as many as there are columns.
-                unsafe {
-                    let beta = s.load(self.beta, panel.first + at);
-                    let mut omega = [s.zero(); N];
-                    for (j, omega) in omega.iter_mut().enumerate() {
-                        *omega = s.mul(beta, s.load(panel.omega, (column + j) * panel.width + at));
-                    }
-                    for (i, sum) in sum.iter_mut().enumerate() {
-                        let sin = s.load(sin, (row + i) * panel.width + at);
-                        for (sum, omega) in sum.iter_mut().zip(omega) {
-                            *sum = s.fma(sin, omega, *sum);
-                        }
-                    }
-                }
-            }
+            let Panel { first, width, omega, .. } = panel;
+            let (_, sin) = self.tape.panel(first, width);
+            let beta = &self.beta[first..first + width];
+            // SAFETY: a panel of the tape holds CHUNK rows of its width, one of the frequencies a row per column.
+            sum = unsafe {
+                dots(s, width, sin, (row * width, width), omega, (column * width, width), beta, sum)
+            };
         }
-        for sum in sum {
-            for (j, sum) in sum.into_iter().enumerate() {
+        for sum in &sum {
+            for (j, &sum) in sum.iter().enumerate() {
                 self.out[column + j] += f64::from(s.sum(sum)).powi(2);
             }
         }

@@ -2,6 +2,9 @@
 
 use super::*;
 
+mod model;
+mod pieces;
+
 /// Numbers in [-1, 1), the same on every machine.
 fn noise(seed: u64) -> impl FnMut() -> f32 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
@@ -193,22 +196,4 @@ fn close(path: Path, case: &Case, what: &str, got: &[f32], want: &[Sum]) {
     let error = error(got, want);
     let Case { d, s, k, rows, .. } = case;
     assert!(error <= 1e-5, "{path}: {what} at d={d} s={s} k={k} rows={rows}: {error:e}");
-}
-
-#[test]
-fn predictions_and_gradients_match_the_reference() {
-    for case in Case::shapes() {
-        let (pred, gradients) = (case.pred(), case.gradients());
-        for path in available() {
-            let mut tape = Tape::default();
-            close(path, &case, "pred", &case.forward(path, &mut tape), &pred);
-            let g = case.backward(path, &mut tape, true);
-            close(path, &case, "grad theta", &g.theta, &gradients.theta);
-            close(path, &case, "grad beta", &g.beta, &gradients.beta);
-            close(path, &case, "grad omega", &g.omega, &gradients.omega);
-            close(path, &case, "grad phase", &g.phase, &gradients.phase);
-            let plain = case.backward(path, &mut tape, false);
-            assert_eq!((&plain.theta, &plain.beta), (&g.theta, &g.beta), "the spectrum changes nothing else");
-        }
-    }
 }

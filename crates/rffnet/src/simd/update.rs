@@ -24,9 +24,11 @@ impl Prox {
     }
 }
 
-/// The decay of Adam's averages of the gradient and of its square, and the guard of its division.
-const BETA1: f32 = 0.9;
-const BETA2: f32 = 0.999;
+/// What Adam's averages of the gradient and of its square take from the newest, the second average's decay, and the
+/// guard of the division. `1.0 - 0.999` would be off in the fifth digit.
+const NEWEST1: f32 = 0.1;
+const NEWEST2: f32 = 0.001;
+const DECAY2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
 /// See [`super::adam`].
@@ -45,8 +47,8 @@ impl Adam<'_> {
     /// The new `w`, `m` and `v`.
     #[inline(always)]
     fn step<S: Simd>(&self, s: S, w: S::V, g: S::V, m: S::V, v: S::V) -> [S::V; 3] {
-        let m = s.fma(s.splat(1.0 - BETA1), s.sub(g, m), m);
-        let v = s.fma(s.mul(s.splat(1.0 - BETA2), g), g, s.mul(s.splat(BETA2), v));
+        let m = s.fma(s.splat(NEWEST1), s.sub(g, m), m);
+        let v = s.fma(s.mul(s.splat(NEWEST2), g), g, s.mul(s.splat(DECAY2), v));
         let scale = s.fma(s.sqrt(v), s.splat(1.0 / self.bias2.sqrt()), s.splat(EPSILON));
         let w = s.sub(w, s.mul(s.splat(self.lr / self.bias1), s.div(m, scale)));
         [self.prox.apply(s, w), m, v]

@@ -94,7 +94,7 @@ impl<'a> Descent<'a> {
             order: train.to_vec(),
             batch,
             step: 0,
-            steps: batches * epochs,
+            steps: batches.saturating_mul(epochs),
             weights: start,
             problem,
             map,

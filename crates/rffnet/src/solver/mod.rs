@@ -1,6 +1,7 @@
 //! Minimisers of the objective, and when they stop.
 
 pub(crate) mod descent;
+pub(crate) mod lbfgs;
 pub(crate) mod schedule;
 pub(crate) mod stop;
 

@@ -1,0 +1,291 @@
+//! `rffnet fit`: from rows to a model.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use rffnet::{LossKind, Missing, Model, Shape, SolverKind};
+use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
+use serde::Serialize;
+
+use crate::bars::{Relevance, SHOWN, chart, relevances};
+use crate::cli::Globals;
+use crate::config::Config;
+use crate::failure::{Failure, in_file, say};
+use crate::labels::Known;
+use crate::options::DataOptions;
+use crate::output::{check_writable, print, print_json, width};
+use crate::params::ParamOptions;
+use crate::progress::Watch;
+use crate::sample::{Sample, like, read_with_target};
+use crate::scores::Scores;
+use crate::text::{count, name, plural, seconds};
+
+const EXAMPLES: &str = "\
+Examples:
+  rffnet fit --dataset gse1 --rows 2000 -o gse1.rffnet
+  rffnet fit houses.csv --target price --test-fraction 0.2 -o houses.rffnet
+  rffnet fit train.csv --target label --test test.csv --class-weight balanced --json
+  rffnet fit a9a.libsvm --columns 123 --alpha 1e-4 --patience 5 -o a9a.rffnet
+  zcat big.csv.gz | rffnet fit - --target y --config settings.toml
+
+settings.toml holds the same names, one per line: `features = 500`, `kernel = \"matern32\"`.
+Ctrl-C stops after the current epoch and keeps the best model so far.";
+
+/// Rows drawn from a simulated set, and further rows to test on.
+const SIMULATED_ROWS: usize = 10_000;
+const SIMULATED_TEST_ROWS: usize = 2_000;
+
+/// More frequencies (columns times features) than this, 16 GB of them, are a slip of the finger.
+const MOST_FREQUENCIES: usize = 4_000_000_000;
+
+/// Fit a model to a file or to a simulated set
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Fit {
+    #[command(flatten)]
+    data: DataOptions,
+    #[command(flatten)]
+    params: ParamOptions,
+    /// Take whatever is not given here from a TOML file with the same names [default: none]
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    config: Option<PathBuf>,
+}
+
+/// The object of `fit --json`.
+#[derive(Serialize)]
+struct Report<'a> {
+    task: rffnet::Task,
+    rows: usize,
+    columns: usize,
+    random_features: usize,
+    solver: SolverKind,
+    seed: u64,
+    threads: usize,
+    fit_seconds: f64,
+    epochs: usize,
+    stopped: rffnet::Stopped,
+    validation: Option<Validation>,
+    test: Option<Scores>,
+    relevances: Vec<Relevance<'a>>,
+    model: Option<String>,
+    best_epoch: usize,
+    kernel: &'a str,
+    loss: LossKind,
+    classes: &'a [String],
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Validation {
+    loss: f64,
+}
+
+impl Fit {
+    /// Fills what the command line leaves open from the configuration file.
+    pub(crate) fn read_config(&mut self, globals: &mut Globals) -> Result<(), Failure> {
+        let Some(path) = &self.config else { return Ok(()) };
+        let file = Config::read(path)?;
+        self.data = std::mem::take(&mut self.data).or(file.data);
+        self.params = std::mem::take(&mut self.params).or(file.params);
+        *globals = std::mem::take(globals).or(file.globals);
+        Ok(())
+    }
+
+    pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
+        // Whatever can be refused is refused before the first row is read.
+        self.data.check()?;
+        let params = self.params.params(globals.seed());
+        let classification = params.loss == Some(LossKind::CrossEntropy);
+        params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?;
+        if let Some(path) = &self.data.output {
+            let inputs: Vec<&str> =
+                [&self.data.data, &self.data.test].into_iter().flatten().map(String::as_str).collect();
+            check_writable(path, &inputs)?;
+        }
+
+        let (train, test) = self.samples(globals)?;
+        self.check_size(&train.table)?;
+        let data = train.data()?;
+        let tell = |line: &str| {
+            if !globals.quiet {
+                say(line)
+            }
+        };
+        tell(&train.known.sentence(&train.table));
+        let mut watch = Watch::new(globals.quiet);
+        tell(&format!("fitting {}", plural(train.table.rows, "row")));
+        let begun = Instant::now();
+        let fitted = rffnet::Fit::new(&params).observer(&mut watch).run(&data);
+        let fit_seconds = begun.elapsed().as_secs_f64();
+        drop(watch);
+        let model = fitted.map_err(in_file(&train.table.source))?;
+        let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
+        for warning in &model.summary().warnings {
+            tell(&format!("warning: {warning}"));
+        }
+        if let Some(path) = &self.data.output {
+            model.save(path)?;
+        }
+
+        if globals.json {
+            return print_json(&self.report(&model, globals, fit_seconds, scores));
+        }
+        let tested = scores.zip(test.as_ref().map(|t| t.table.rows));
+        let mut text = summary(&model, &train.table, fit_seconds, tested);
+        text.push('\n');
+        text.push_str(&chart(&relevances(&model), SHOWN, width()));
+        if let Some(path) = &self.data.output {
+            text.push_str(&format!("\nmodel written to {}\n", path.display()));
+        }
+        print(&text)
+    }
+
+    fn check_size(&self, table: &Table) -> Result<(), Failure> {
+        let features = self.params.features.unwrap_or(0);
+        let most = MOST_FREQUENCIES / table.columns().max(1);
+        if features <= most {
+            return Ok(());
+        }
+        let columns = plural(table.columns(), "column");
+        Err(Failure::request(format!(
+            "features is {features}; with {columns} there can be at most {}",
+            count(most)
+        )))
+    }
+
+    /// The training part, and the test part if there is one.
+    fn samples(&self, globals: &Globals) -> Result<(Sample, Option<Sample>), Failure> {
+        let task = self.data.task.unwrap_or(Task::Auto);
+        if let Some(set) = self.data.dataset {
+            let rows = self.data.rows.unwrap_or(SIMULATED_ROWS);
+            set.check_rows(rows)?;
+            if let Some(target) = self.data.target.as_ref().filter(|t| t.to_string() != "y") {
+                return Err(Failure::request(format!(
+                    "there is no column '{target}' for --target; the target of {set} is 'y'"
+                )));
+            }
+            let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
+            let known = Known::learn(&train, task)?;
+            let test_known = Known::compare(&test, known.classes())?;
+            let test = Sample { table: test, known: test_known };
+            return Ok((Sample { table: train, known }, Some(test)));
+        }
+        let path = self.data.data.as_deref().unwrap_or("-");
+        let options = self.read_options(globals);
+        let table = read_with_target(path, &options)?;
+        let known = Known::learn(&table, task)?;
+        let all = Sample { table, known };
+        if let Some(path) = &self.data.test {
+            let options = ReadOptions { select: like(&all.table), ..options };
+            let table = read_with_target(path, &options)?;
+            let known = Known::compare(&table, all.known.classes())?;
+            return Ok((all, Some(Sample { table, known })));
+        }
+        match self.data.test_fraction {
+            None => Ok((all, None)),
+            Some(fraction) => {
+                let (train, test) = self.split(&all, fraction, globals.seed())?;
+                Ok((train, Some(test)))
+            }
+        }
+    }
+
+    fn read_options(&self, globals: &Globals) -> ReadOptions {
+        ReadOptions {
+            format: globals.format,
+            target: self.data.target.clone(),
+            weight: self.data.weight.clone(),
+            ignore: self.data.ignore.clone().unwrap_or_default(),
+            header: self.data.header.choice(),
+            missing: self.params.missing == Some(Missing::Mean),
+            columns: self.data.columns,
+            ..ReadOptions::default()
+        }
+    }
+
+    fn split(&self, all: &Sample, fraction: f64, seed: u64) -> Result<(Sample, Sample), Failure> {
+        if !(fraction > 0.0 && fraction < 1.0) {
+            return Err(Failure::request(format!(
+                "test-fraction is {fraction}; it must be above 0 and below 1"
+            )));
+        }
+        let (train, test) = match &all.known {
+            Known::Labels { codes, .. } => stratified_split(codes, fraction, seed),
+            Known::Values(values) => split(values.len(), fraction, seed),
+        };
+        if test.is_empty() {
+            return Err(Failure::request(format!(
+                "{}: {} cannot be split into a training and a test part; leave out --test-fraction",
+                all.table.source,
+                plural(all.table.rows, "row")
+            )));
+        }
+        Ok((all.take(&train), all.take(&test)))
+    }
+
+    fn report<'a>(
+        &self,
+        model: &'a Model,
+        globals: &Globals,
+        fit_seconds: f64,
+        test: Option<Scores>,
+    ) -> Report<'a> {
+        let summary = model.summary();
+        Report {
+            task: model.task(),
+            rows: summary.rows,
+            columns: model.feature_names().len(),
+            random_features: model.random_features(),
+            solver: model.plan().solver,
+            seed: globals.seed(),
+            threads: rayon::current_num_threads(),
+            fit_seconds,
+            epochs: summary.epochs,
+            stopped: summary.stopped,
+            validation: summary.validation_loss.map(|loss| Validation { loss }),
+            test,
+            relevances: relevances(model),
+            model: self.data.output.as_ref().map(|path| path.display().to_string()),
+            best_epoch: summary.best_epoch,
+            kernel: model.kernel(),
+            loss: model.plan().loss,
+            classes: model.classes(),
+            warnings: &summary.warnings,
+        }
+    }
+}
+
+fn score(model: &Model, test: &Sample) -> Result<Scores, Failure> {
+    Scores::of(model, &test.data()?).map_err(in_file(&test.table.source))
+}
+
+/// The lines above the chart.
+fn summary(model: &Model, table: &Table, fit_seconds: f64, test: Option<(Scores, usize)>) -> String {
+    let (plan, summary) = (model.plan(), model.summary());
+    let target = name(table.target_name.as_deref().unwrap_or("target"), 40);
+    let mut lines = vec![
+        format!(
+            "data        {}: {}, {}, target {target} ({})",
+            table.source,
+            plural(summary.rows, "row"),
+            plural(model.feature_names().len(), "column"),
+            model.task(),
+        ),
+        format!(
+            "model       {} random features, {} kernel, {} loss, {}",
+            count(model.random_features()),
+            model.kernel(),
+            plan.loss,
+            plan.solver,
+        ),
+        format!("fit         {}, {}", super::inspect::course(model), seconds(fit_seconds)),
+    ];
+    if let Some(loss) = summary.validation_loss {
+        lines.push(format!("validation  {}", super::inspect::validation(model, loss)));
+    }
+    if let Some((scores, rows)) = test {
+        lines.push(format!("test        {}   ({})", scores.line(), plural(rows, "row")));
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,177 @@
+//! `rffnet inspect`: what a model file holds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rffnet::{Model, Penalty, Plan, Stopped, Summary, Task};
+use serde::Serialize;
+
+use crate::bars::{Relevance, SHOWN, chart, relevances};
+use crate::cli::Globals;
+use crate::failure::Failure;
+use crate::output::{print, print_json, width};
+use crate::text::{count, exact, listed, number, plural};
+
+const EXAMPLES: &str = "\
+Examples:
+  rffnet inspect gse1.rffnet
+  rffnet inspect gse1.rffnet --json | jq '.summary.losses'";
+
+/// Show what a model file holds: its columns by importance, its settings, how its fit went
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Inspect {
+    /// The model file
+    model: PathBuf,
+    /// Show every column [default: the 20 most important]
+    #[arg(long)]
+    all: bool,
+}
+
+/// The object of `inspect --json`.
+#[derive(Serialize)]
+struct Report<'a> {
+    task: Task,
+    classes: &'a [String],
+    columns: usize,
+    outputs: usize,
+    random_features: usize,
+    committee: usize,
+    kernel: &'a str,
+    params: &'a Plan,
+    summary: &'a Summary,
+    relevances: Vec<Relevance<'a>>,
+}
+
+impl Inspect {
+    pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
+        let model = Model::load(&self.model)?;
+        if globals.json {
+            return print_json(&Report {
+                task: model.task(),
+                classes: model.classes(),
+                columns: model.feature_names().len(),
+                outputs: model.outputs(),
+                random_features: model.random_features(),
+                committee: model.committee(),
+                kernel: model.kernel(),
+                params: model.plan(),
+                summary: model.summary(),
+                relevances: relevances(&model),
+            });
+        }
+        let limit = if self.all { usize::MAX - 1 } else { SHOWN };
+        print(&format!("{}\n{}", description(&model), chart(&relevances(&model), limit, width())))
+    }
+}
+
+fn description(model: &Model) -> String {
+    let (plan, summary) = (model.plan(), model.summary());
+    let columns = plural(model.feature_names().len(), "column");
+    let what = match model.task() {
+        Task::Regression if model.outputs() == 1 => format!("regression on {columns}"),
+        Task::Regression => format!("regression of {} targets on {columns}", model.outputs()),
+        Task::Classification => {
+            format!("classification on {columns} into {}", listed(model.classes(), 8))
+        }
+    };
+    let patience = plan.patience.map_or(String::new(), |k| format!(", patience {k}"));
+    let mut lines = vec![
+        ("model", what),
+        (
+            "features",
+            format!(
+                "{} random features, {} kernel, {} sampling{}",
+                count(model.random_features()),
+                model.kernel(),
+                plan.sampling,
+                if model.committee() > 1 {
+                    format!(", {} networks averaged", model.committee())
+                } else {
+                    String::new()
+                },
+            ),
+        ),
+        (
+            "objective",
+            format!(
+                "{} loss; penalty on the head {}, on the relevances {}",
+                plan.loss,
+                penalty(plan.penalty),
+                penalty(plan.penalty_theta)
+            ),
+        ),
+        (
+            "solver",
+            format!(
+                "{} at rate {} ({}), batches of {}, at most {}{patience}",
+                plan.solver,
+                exact(plan.lr),
+                plan.schedule,
+                count(plan.batch_size),
+                plural(plan.epochs, "epoch"),
+            ),
+        ),
+        (
+            "start",
+            format!(
+                "preset {}, seed {}, init {}, class weights {}, missing values {}",
+                plan.preset, plan.seed, plan.init, plan.class_weight, plan.missing
+            ),
+        ),
+        (
+            "fit",
+            format!(
+                "{} ({} for validation), {}",
+                plural(summary.rows, "row"),
+                count(summary.validation_rows),
+                course(model)
+            ),
+        ),
+    ];
+    if let Some(loss) = summary.validation_loss {
+        lines.push(("validation", validation(model, loss)));
+    }
+    lines.extend(summary.warnings.iter().map(|w| ("warning", w.clone())));
+    lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+}
+
+fn penalty(penalty: Penalty) -> String {
+    let parts: Vec<String> = [("l1", penalty.l1), ("l2", penalty.l2)]
+        .iter()
+        .filter(|(_, strength)| *strength > 0.0)
+        .map(|(name, strength)| format!("{name} {}", exact(*strength)))
+        .collect();
+    if parts.is_empty() { "none".into() } else { parts.join(" + ") }
+}
+
+/// `41 epochs, the 31st kept: ...`, as far as it is worth saying.
+pub(crate) fn course(model: &Model) -> String {
+    let summary = model.summary();
+    let kept = match summary.best_epoch {
+        0 => String::new(),
+        best if best == summary.epochs => ", the last one kept".into(),
+        best => format!(", epoch {best} kept"),
+    };
+    let why = match summary.stopped {
+        Stopped::Epochs => String::new(),
+        Stopped::Patience => match model.plan().patience {
+            Some(k) => format!(", stopped after {k} without improvement"),
+            None => ", stopped for want of improvement".into(),
+        },
+        Stopped::Interrupted => ", interrupted".into(),
+        Stopped::Diverged => ", diverged after that".into(),
+        Stopped::ConstantTarget => ", the target is constant".into(),
+        other => format!(", stopped: {other}"),
+    };
+    format!("{}{kept}{why}", plural(summary.epochs, "epoch"))
+}
+
+/// The validation loss beside that of the best constant.
+pub(crate) fn validation(model: &Model, loss: f64) -> String {
+    let summary = model.summary();
+    let constant = summary
+        .baseline_loss
+        .map_or(String::new(), |b| format!(", where the best constant has {}", number(b)));
+    format!("loss {} on {}{constant}", number(loss), plural(summary.validation_rows, "row"))
+}

@@ -1,0 +1,145 @@
+//! Where `fit` takes its rows from, which column is what, and where the model goes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rffnet_data::{ColumnRef, Simulated, Task};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+use crate::values::{self, TASKS, named};
+
+/// Whether a CSV file starts with names. Shared by all commands that read one.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct Header {
+    /// The first line of a CSV file holds the names [default: found out]
+    #[arg(long, num_args = 0, default_missing_value = "true", conflicts_with = "no_header")]
+    pub(crate) header: Option<bool>,
+    /// The first line of a CSV file holds data [default: found out]
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub(crate) no_header: Option<bool>,
+}
+
+impl Header {
+    /// Whether there is one; `None` finds out.
+    pub(crate) fn choice(&self) -> Option<bool> {
+        self.header.or(self.no_header.map(|no| !no))
+    }
+}
+
+/// The data of a fit, and where the model goes. A configuration file uses the same names.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Data")]
+pub(crate) struct DataOptions {
+    /// The rows to learn from: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
+    #[arg(help_heading = None)]
+    pub(crate) data: Option<String>,
+    /// The column to predict, by name or 1-based position [default: the last one of a file without a header, and
+    /// LIBSVM's label]
+    #[arg(long, short, value_name = "COL")]
+    #[serde(deserialize_with = "values::column")]
+    pub(crate) target: Option<ColumnRef>,
+    /// The column of row weights [default: none]
+    #[arg(long, value_name = "COL")]
+    #[serde(deserialize_with = "values::column")]
+    pub(crate) weight: Option<ColumnRef>,
+    /// Columns to leave out; repeat it or separate with commas [default: none]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    #[serde(deserialize_with = "values::columns")]
+    pub(crate) ignore: Option<Vec<ColumnRef>>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) header: Header,
+    /// The width of a LIBSVM file [default: its largest index]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>)]
+    pub(crate) columns: Option<usize>,
+    /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
+    #[arg(long, value_parser = named(TASKS))]
+    #[serde(deserialize_with = "values::parsed")]
+    pub(crate) task: Option<Task>,
+    /// Fit a built-in simulated set instead of a file; 2,000 further rows are the test part [default: none]
+    #[arg(long, value_name = "NAME", value_parser = named(&Simulated::ALL))]
+    #[serde(deserialize_with = "values::parsed")]
+    pub(crate) dataset: Option<Simulated>,
+    /// Rows to draw from the simulated set [default: 10000]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>)]
+    pub(crate) rows: Option<usize>,
+    /// A file of rows to test on, with the same columns [default: none]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test: Option<String>,
+    /// Share of the rows to hold out and test on, above 0 and below 1 [default: none]
+    #[arg(long, value_name = "F", value_parser = values::real, allow_negative_numbers = true)]
+    pub(crate) test_fraction: Option<f64>,
+    /// Write the model to this file [default: do not keep it]
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl DataOptions {
+    /// These, and what they leave open from `file`.
+    pub(crate) fn or(self, file: DataOptions) -> DataOptions {
+        // Of things that exclude each other, the command line's choice shuts out the file's.
+        let source = self.data.is_some() || self.dataset.is_some();
+        let test = source || self.test.is_some() || self.test_fraction.is_some();
+        let header = self.header.choice().is_some();
+        DataOptions {
+            data: if source { self.data } else { file.data },
+            dataset: if source { self.dataset } else { file.dataset },
+            rows: self.rows.or(if source { None } else { file.rows }),
+            test: if test { self.test } else { file.test },
+            test_fraction: if test { self.test_fraction } else { file.test_fraction },
+            header: if header { self.header } else { file.header },
+            target: self.target.or(file.target),
+            weight: self.weight.or(file.weight),
+            ignore: self.ignore.or(file.ignore),
+            columns: self.columns.or(file.columns),
+            task: self.task.or(file.task),
+            output: self.output.or(file.output),
+        }
+    }
+
+    /// Refuses requests that contradict themselves, wherever their parts come from.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let usage = |sentence: &str| Err(Failure::usage(sentence));
+        match (&self.data, self.dataset) {
+            (None, None) => {
+                return usage("nothing to fit: give a data file, or --dataset NAME for a simulated set");
+            }
+            (Some(_), Some(_)) => {
+                return usage("a data file and --dataset exclude each other; give one of them");
+            }
+            (Some(_), None) if self.rows.is_some() => {
+                return usage("--rows belongs to --dataset; all rows of a file are used");
+            }
+            _ => {}
+        }
+        if self.test.is_some() && self.test_fraction.is_some() {
+            return usage("--test and --test-fraction exclude each other; give one of them");
+        }
+        if self.data.as_deref() == Some("-") && self.test.as_deref() == Some("-") {
+            return usage("the data and --test cannot both be standard input");
+        }
+        if self.dataset.is_some() {
+            let others = [
+                ("--test", self.test.is_some()),
+                ("--test-fraction", self.test_fraction.is_some()),
+                ("--weight", self.weight.is_some()),
+                ("--ignore", self.ignore.is_some()),
+                ("--columns", self.columns.is_some()),
+                ("--header", self.header.header.is_some()),
+                ("--no-header", self.header.no_header.is_some()),
+            ];
+            if let Some((flag, _)) = others.iter().find(|(_, given)| *given) {
+                return usage(&format!(
+                    "{flag} belongs to a data file; --dataset has its own columns and test rows"
+                ));
+            }
+        }
+        if self.output.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+            return usage("a model cannot be written to standard output; give -o a file name");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! Solvers, initialisers and schedules: they find what is there to be found.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::{
+    Numbers, classification, codes, fit, matrix, names, normal_rows, quick, regression, solve, target,
+};
+use rffnet::{Data, Init, Loss, Model, Params, PenaltyKind, Schedule, SolverKind, Target};
+
+const SOLVERS: [SolverKind; 4] =
+    [SolverKind::Adam, SolverKind::Sgd, SolverKind::PalmAdam, SolverKind::PalmSgd];
+
+fn most_relevant(model: &Model) -> usize {
+    let relevances = model.relevances();
+    (0..relevances.len()).max_by(|&a, &b| relevances[a].total_cmp(&relevances[b])).unwrap()
+}
+
+/// For given relevances the best head is a ridge solution. Full-batch gradient descent with the proximal step must end
+/// there: its fixed points are the stationary points of the penalised objective.
+#[test]
+fn descent_ends_at_the_ridge_solution_of_its_own_features() {
+    let x = normal_rows(120, 2, 7);
+    let y = target(&x, 2, |r| 3.0 + 2.0 * (r[0] as f64).sin() + 0.5 * r[1] as f64);
+    let alpha = 0.05;
+    for solver in [SolverKind::Sgd, SolverKind::PalmSgd] {
+        let params = Params {
+            solver,
+            schedule: Some(Schedule::Constant),
+            lr: Some(0.03),
+            alpha: Some(alpha),
+            random_features: Some(20),
+            batch_size: Some(120),
+            epochs: Some(4000),
+            validation_fraction: Some(0.0),
+            ..Params::default()
+        };
+        let model = fit(&params, &regression(&x, 2, &y));
+        let numbers = Numbers::of(&model);
+        let (n, s) = (120.0, 20);
+        // minimise mean (t - c - z.b)^2 + alpha |b|^2 over (b, c): the last column of v is the intercept's.
+        let width = s + 1;
+        let (mut gram, mut cross) = (vec![0.0; width * width], vec![0.0; width]);
+        for (row, y) in x.chunks_exact(2).zip(&y) {
+            let mut v = numbers.features(row);
+            v.push(1.0);
+            let t = (y - numbers.target_mean[0]) / numbers.target_scale[0];
+            for a in 0..width {
+                cross[a] += v[a] * t / n;
+                (0..width).for_each(|b| gram[a * width + b] += v[a] * v[b] / n);
+            }
+        }
+        (0..s).for_each(|a| gram[a * width + a] += alpha);
+        let best = solve(gram, cross);
+        let size = best.iter().fold(0.0, |m: f64, b| m.max(b.abs()));
+        let learned = numbers.beta.iter().chain(&numbers.intercept);
+        for (i, (learned, best)) in learned.zip(&best).enumerate() {
+            assert!((learned - best).abs() < 1e-3 * size, "{solver} {i}: {learned} {best}");
+        }
+    }
+}
+
+/// Predictions are what the numbers in the model file say, computed plainly.
+#[test]
+fn predictions_are_the_formula_of_the_paper() {
+    let x = normal_rows(150, 3, 8);
+    let y = target(&x, 3, |r| 100.0 + 10.0 * (r[0] * r[1]) as f64);
+    for params in [quick(), Params { epochs: Some(20), random_features: Some(30), ..Params::paper() }] {
+        let model = fit(&params, &regression(&x, 3, &y));
+        let numbers = Numbers::of(&model);
+        if params.preset == rffnet::Preset::Paper {
+            assert_eq!(
+                (numbers.intercept[0], numbers.target_mean[0], numbers.target_scale[0]),
+                (0.0, 0.0, 1.0)
+            );
+        }
+        for (row, predicted) in x.chunks_exact(3).zip(model.predict(matrix(&x, 3)).unwrap()) {
+            let expected = numbers.target_mean[0] + numbers.target_scale[0] * numbers.outputs(row)[0];
+            assert!((predicted - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{predicted} {expected}");
+        }
+    }
+}
+
+#[test]
+fn each_solver_lowers_the_loss_and_finds_the_active_column() {
+    let x = normal_rows(800, 4, 9);
+    let y = target(&x, 4, |r| (1.5 * r[2] as f64).sin());
+    let data = regression(&x, 4, &y);
+    for solver in SOLVERS {
+        let lr = if matches!(solver, SolverKind::Sgd | SolverKind::PalmSgd) { 0.02 } else { 0.01 };
+        let model = fit(&Params { solver, lr: Some(lr), epochs: Some(40), ..quick() }, &data);
+        assert_eq!(model.plan().solver, solver);
+        let losses = &model.summary().losses;
+        let (first, last) = (losses[0].train, losses.last().unwrap().train);
+        assert!(last < 0.3 * first, "{solver}: {first} to {last}");
+        let summary = model.summary();
+        let (loss, baseline) = (summary.validation_loss.unwrap(), summary.baseline_loss.unwrap());
+        assert!(loss < 0.3 * baseline, "{solver}: {loss} {baseline}");
+        assert_eq!(most_relevant(&model), 2, "{solver}: {:?}", model.relevances());
+    }
+}
+
+#[test]
+fn the_four_solvers_are_four_different_methods() {
+    let x = normal_rows(100, 3, 10);
+    let y = target(&x, 3, |r| r[0] as f64);
+    let relevances: Vec<Vec<f32>> = SOLVERS
+        .iter()
+        .map(|&solver| {
+            fit(&Params { solver, epochs: Some(3), ..quick() }, &regression(&x, 3, &y)).relevances()
+        })
+        .collect();
+    for (i, a) in relevances.iter().enumerate() {
+        assert!(relevances[..i].iter().all(|b| a != b), "{:?}", relevances);
+    }
+}
+
+/// Equation theta-init of the paper: the range of each standardised column over their number. With a vanishing rate
+/// nothing moves away from it.
+#[test]
+fn the_constant_start_is_range_over_columns() {
+    let mut x = normal_rows(90, 3, 11);
+    x.chunks_exact_mut(3).for_each(|r| r[1] = 50.0 + 7.0 * r[1]);
+    let y = target(&x, 3, |r| r[0] as f64);
+    let params = Params { init: Some(Init::Constant), lr: Some(1e-30), epochs: Some(1), ..quick() };
+    let relevances = fit(&params, &regression(&x, 3, &y)).relevances();
+    for (j, &relevance) in relevances.iter().enumerate() {
+        let column: Vec<f64> = x.iter().skip(j).step_by(3).map(|&v| v as f64).collect();
+        let mean = column.iter().sum::<f64>() / 90.0;
+        let deviation = (column.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 90.0).sqrt();
+        let (low, high) = column.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+        let expected = (high - low) / deviation / 3.0;
+        assert!((relevance as f64 / expected - 1.0).abs() < 1e-6, "{relevance} {expected}");
+    }
+}
+
+/// One lasso coefficient is known in closed form: with a single column it is the soft-thresholded correlation.
+#[test]
+fn the_regressor_start_is_the_lasso_coefficient() {
+    let x = normal_rows(200, 1, 12);
+    let y = target(&x, 1, |r| -4.0 * r[0] as f64 + 1.0);
+    let params = Params {
+        init: Some(Init::Regressor),
+        lr: Some(1e-30),
+        epochs: Some(1),
+        validation_fraction: Some(0.0),
+        ..quick()
+    };
+    // Standardised y is -standardised x: the coefficient is -1, less the threshold of 1 % of the largest useful one.
+    let relevance = fit(&params, &regression(&x, 1, &y)).relevances()[0];
+    assert!((relevance - 0.99).abs() < 1e-4, "{relevance}");
+}
+
+#[test]
+fn every_start_finds_the_active_column_of_a_regression() {
+    let x = normal_rows(600, 5, 13);
+    let y = target(&x, 5, |r| (r[3] as f64).tanh() * 2.0);
+    for &init in Init::ALL {
+        let model = fit(&Params { init: Some(init), ..quick() }, &regression(&x, 5, &y));
+        assert_eq!(most_relevant(&model), 3, "{init}: {:?}", model.relevances());
+        assert!(model.summary().validation_loss.unwrap() < 0.1 * model.summary().baseline_loss.unwrap());
+    }
+}
+
+#[test]
+fn every_start_finds_the_active_column_of_a_classification() {
+    let x = normal_rows(600, 5, 14);
+    for classes in [names(&["no", "yes"]), names(&["low", "middle", "high"])] {
+        let y = codes(&x, 5, |r| match classes.len() {
+            2 => u32::from(r[1] > 0.2),
+            _ => u32::from(r[1] > -0.4) + u32::from(r[1] > 0.4),
+        });
+        for &init in Init::ALL {
+            let model = fit(&Params { init: Some(init), ..quick() }, &classification(&x, 5, &y, &classes));
+            assert_eq!(most_relevant(&model), 1, "{init}: {:?}", model.relevances());
+            let labels = model.labels(matrix(&x, 5)).unwrap();
+            let right = labels.iter().zip(&y).filter(|(a, b)| a == b).count();
+            assert!(right > 540, "{init}, {} classes: {right} of 600", classes.len());
+        }
+    }
+}
+
+#[test]
+fn the_restarter_differs_from_the_constant_start_and_depends_on_the_seed() {
+    let x = normal_rows(200, 3, 15);
+    let y = target(&x, 3, |r| r[0] as f64);
+    let start = |init: Init, seed: u64| {
+        let params = Params { init: Some(init), lr: Some(1e-30), epochs: Some(1), seed, ..quick() };
+        fit(&params, &regression(&x, 3, &y)).relevances()
+    };
+    assert_eq!(start(Init::Constant, 1), start(Init::Constant, 2));
+    assert_ne!(start(Init::Restarter, 1), start(Init::Constant, 1));
+    assert_ne!(start(Init::Restarter, 1), start(Init::Restarter, 2));
+}
+
+#[test]
+fn every_schedule_learns_and_a_rate_that_ends_at_nothing_stands_still() {
+    let x = normal_rows(400, 3, 16);
+    let y = target(&x, 3, |r| (r[0] as f64).sin());
+    for &schedule in Schedule::ALL {
+        let params = Params { schedule: Some(schedule), epochs: Some(60), ..quick() };
+        let model = fit(&params, &regression(&x, 3, &y));
+        assert!(model.summary().validation_loss.unwrap() < 0.2 * model.summary().baseline_loss.unwrap());
+        let path = model.history().relevances();
+        let step = |i: usize| -> f32 { path[i].iter().zip(&path[i - 1]).map(|(a, b)| (a - b).abs()).sum() };
+        let (middle, last) = (step(20), step(path.len() - 1));
+        assert_eq!(last < 0.02 * middle, schedule != Schedule::Constant, "{schedule}: {middle} {last}");
+    }
+}
+
+#[test]
+fn several_outputs_are_learned_together_each_in_its_own_units() {
+    let x = normal_rows(600, 3, 17);
+    let y: Vec<f64> = x
+        .chunks_exact(3)
+        .flat_map(|r| [1e6 * (r[0] as f64).sin(), 1e-3 * (r[1] as f64).cos() - 5.0])
+        .collect();
+    let data = Data::new(matrix(&x, 3), Target::Values { values: &y, outputs: 2 });
+    let model = fit(&Params { epochs: Some(40), ..quick() }, &data);
+    assert_eq!(model.outputs(), 2);
+    let predicted = model.predict(matrix(&x, 3)).unwrap();
+    for c in 0..2 {
+        let column = |v: &[f64]| -> Vec<f64> { v.iter().skip(c).step_by(2).copied().collect() };
+        let r2 = rffnet::metrics::r2(&column(&y), &column(&predicted), None).unwrap();
+        assert!(r2 > 0.95, "output {c}: {r2}");
+    }
+    let relevances = model.relevances();
+    assert!(relevances[0] > 2.0 * relevances[2] && relevances[1] > 2.0 * relevances[2], "{relevances:?}");
+}
+
+#[test]
+fn three_classes_with_text_labels() {
+    let x = normal_rows(600, 2, 18);
+    let classes = names(&["Äpfel", "Birnen, reif", ""]);
+    let y = codes(&x, 2, |r| if r[0] > 0.5 { 2 } else { u32::from(r[1] > 0.0) });
+    let model = fit(&Params { epochs: Some(40), ..quick() }, &classification(&x, 2, &y, &classes));
+    assert_eq!(model.classes(), &classes);
+    let p = model.probabilities(matrix(&x, 2)).unwrap();
+    assert!(
+        p.chunks_exact(3).all(|p| (p.iter().sum::<f64>() - 1.0).abs() < 1e-12 && p.iter().all(|&v| v >= 0.0))
+    );
+    let labels = model.labels(matrix(&x, 2)).unwrap();
+    assert!(labels.iter().zip(&y).filter(|(a, b)| a == b).count() > 550);
+    assert!(model.predict(matrix(&x, 2)).unwrap_err().to_string().contains("labels and probabilities"));
+}
+
+#[test]
+fn a_regression_model_has_no_labels() {
+    let x = normal_rows(50, 2, 19);
+    let y = target(&x, 2, |r| r[0] as f64);
+    let model = fit(&quick(), &regression(&x, 2, &y));
+    assert!(model.probabilities(matrix(&x, 2)).unwrap_err().to_string().contains("no class probabilities"));
+    assert!(model.labels(matrix(&x, 2)).is_err());
+}
+
+/// |r|^1.5: neither of the built-in losses.
+struct Between;
+
+impl Loss for Between {
+    fn row(&self, y: &[f64], f: &[f64], gradient: &mut [f64]) -> f64 {
+        let r = f[0] - y[0];
+        gradient[0] = 1.5 * r.abs().sqrt() * r.signum();
+        r.abs().powf(1.5)
+    }
+    fn link(&self) -> rffnet::Link {
+        rffnet::Link::Identity
+    }
+    fn constant(&self, y: &[f32], weights: &[f32], _: usize) -> Vec<f64> {
+        let mass: f64 = weights.iter().map(|&w| w as f64).sum();
+        vec![y.iter().zip(weights).map(|(&y, &w)| (y * w) as f64).sum::<f64>() / mass]
+    }
+}
+
+#[test]
+fn a_loss_of_the_callers_is_minimised() {
+    let x = normal_rows(400, 2, 20);
+    let y = target(&x, 2, |r| 5.0 + (r[0] as f64).sin());
+    let data = regression(&x, 2, &y);
+    let params = Params { epochs: Some(40), ..quick() };
+    let model = rffnet::Fit::new(&params).loss(&Between).run(&data).unwrap();
+    let r2 = rffnet::metrics::r2(&y, &model.predict(matrix(&x, 2)).unwrap(), None).unwrap();
+    assert!(r2 > 0.9, "{r2}");
+    let numbers = Numbers::of(&model);
+    assert_eq!(
+        (numbers.target_mean[0], numbers.target_scale[0]),
+        (0.0, 1.0),
+        "the target is trained on as it is"
+    );
+    assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_ok());
+}
+
+#[test]
+fn a_huge_alpha_leaves_a_constant() {
+    let x = normal_rows(200, 2, 21);
+    let y = target(&x, 2, |r| r[0] as f64);
+    let params = Params { penalty: Some(PenaltyKind::L2), alpha: Some(1e6), ..quick() };
+    let model = fit(&params, &regression(&x, 2, &y));
+    let largest = Numbers::of(&model).beta.iter().fold(0.0, |m: f64, b| m.max(b.abs()));
+    assert!(largest < 1e-3, "{largest}");
+}
