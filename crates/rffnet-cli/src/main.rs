@@ -38,6 +38,7 @@ fn run(mut cli: Cli) -> Result<(), Failure> {
     if let Sub::Fit(fit) = &mut cli.command {
         fit.read_config(&mut cli.globals)?;
     }
+    rffnet::simd::requested().map_err(Failure::request)?;
     let pool = ThreadPoolBuilder::new()
         .num_threads(cli.globals.threads.map_or(0, |n| n.get().into()))
         .build()

@@ -11,25 +11,38 @@ use rayon::prelude::*;
 use crate::Matrix;
 use crate::loss::Loss;
 use crate::scale::Scale;
-use crate::simd::{self, CHUNK, Frequencies, Path, Tape};
+use crate::simd::{self, CHUNK, Frequencies, Path, SpectrumGrad, Tape};
 
-/// The fixed part: frequencies and phases as drawn.
+/// Frequencies and phases, on the columns that have a relevance; the others cost nothing.
 #[derive(Clone)]
 pub(crate) struct FeatureMap {
-    /// `columns x features`, row-major.
+    columns: usize,
+    /// The columns the features look at, ascending.
+    pub(crate) support: Arc<[usize]>,
+    /// `support x features`, row-major.
     pub(crate) omega: Arc<[f32]>,
     pub(crate) phase: Arc<[f32]>,
     packed: Arc<Frequencies>,
 }
 
 impl FeatureMap {
+    /// Features of all columns.
+    #[cfg(test)]
     pub(crate) fn new(omega: Vec<f32>, phase: Vec<f32>) -> Self {
-        let packed = Arc::new(Frequencies::new(&omega, &phase));
-        Self { omega: omega.into(), phase: phase.into(), packed }
+        let columns = omega.len() / phase.len();
+        Self::on(columns, (0..columns).collect(), omega, phase)
     }
 
+    /// Features of the columns in `support`.
+    pub(crate) fn on(columns: usize, support: Vec<usize>, omega: Vec<f32>, phase: Vec<f32>) -> Self {
+        debug_assert_eq!(omega.len(), support.len() * phase.len());
+        let packed = Arc::new(Frequencies::new(&omega, &phase));
+        Self { columns, support: support.into(), omega: omega.into(), phase: phase.into(), packed }
+    }
+
+    /// Columns of the data.
     pub(crate) fn columns(&self) -> usize {
-        self.packed.columns()
+        self.columns
     }
 
     pub(crate) fn features(&self) -> usize {
@@ -39,41 +52,55 @@ impl FeatureMap {
     pub(crate) fn padded(&self) -> usize {
         self.packed.padded()
     }
+
+    /// Values of the supported columns, spread over all columns.
+    pub(crate) fn spread(&self, values: &[f32]) -> Vec<f32> {
+        let mut all = vec![0.0; self.columns];
+        self.support.iter().zip(values).for_each(|(&j, &v)| all[j] = v);
+        all
+    }
 }
 
 /// The learned part. The factor of the cosines is folded into `beta`, whose rows (one per output) are padded with
 /// zeros to the width the kernels work on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Weights {
+    /// Relevances of the supported columns.
     pub(crate) theta: Vec<f32>,
     pub(crate) beta: Vec<f32>,
     pub(crate) intercept: Vec<f32>,
+    /// Linear terms, `outputs x columns` of the standardised data; empty without.
+    pub(crate) linear: Vec<f32>,
 }
 
 impl Weights {
     pub(crate) fn zeros(map: &FeatureMap, outputs: usize) -> Self {
         Self {
-            theta: vec![0.0; map.columns()],
+            theta: vec![0.0; map.support.len()],
             beta: vec![0.0; outputs * map.padded()],
             intercept: vec![0.0; outputs],
+            linear: Vec::new(),
         }
     }
 
+    fn parts(&self) -> [&Vec<f32>; 4] {
+        [&self.theta, &self.beta, &self.intercept, &self.linear]
+    }
+
+    fn parts_mut(&mut self) -> [&mut Vec<f32>; 4] {
+        [&mut self.theta, &mut self.beta, &mut self.intercept, &mut self.linear]
+    }
+
     pub(crate) fn is_finite(&self) -> bool {
-        [&self.theta, &self.beta, &self.intercept].iter().all(|part| part.iter().all(|w| w.is_finite()))
+        self.parts().iter().all(|part| part.iter().all(|w| w.is_finite()))
     }
 
     fn clear(&mut self) {
-        [&mut self.theta, &mut self.beta, &mut self.intercept].into_iter().for_each(|part| part.fill(0.0));
+        self.parts_mut().into_iter().for_each(|part| part.fill(0.0));
     }
 
     fn add(&mut self, other: &Self) {
-        let pairs = [
-            (&mut self.theta, &other.theta),
-            (&mut self.beta, &other.beta),
-            (&mut self.intercept, &other.intercept),
-        ];
-        for (a, b) in pairs {
+        for (a, b) in self.parts_mut().into_iter().zip(other.parts()) {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         }
     }
@@ -137,10 +164,14 @@ struct RowScratch {
 /// Buffers of one thread.
 #[derive(Default)]
 struct Workspace {
+    /// All columns, standardised; filled where linear terms need them.
+    full: Vec<f32>,
+    /// The supported columns, standardised, and the same times theta.
     x: Vec<f32>,
     scaled: Vec<f32>,
     outputs: Vec<f32>,
     residual: Vec<f32>,
+    slopes: Vec<f32>,
     tape: Tape,
     row: RowScratch,
 }
@@ -150,55 +181,126 @@ thread_local! {
 }
 
 impl Workspace {
-    /// Standardises the rows and sets every output to the intercept.
-    fn load(&mut self, path: Path, x: Matrix<'_>, rows: &[usize], scale: &Scale, weights: &Weights) {
-        let (cells, k) = (rows.len() * x.columns(), weights.intercept.len());
-        self.x.resize(cells, 0.0);
-        self.scaled.resize(cells, 0.0);
-        simd::gather(
-            path,
-            x.data(),
-            x.columns(),
-            rows,
-            &scale.mean,
-            &scale.inverse,
-            &weights.theta,
-            &mut self.x,
-            &mut self.scaled,
-        );
+    /// Standardises the rows and sets every output to intercept and linear terms.
+    fn load(
+        &mut self,
+        path: Path,
+        x: Matrix<'_>,
+        rows: &[usize],
+        scale: &Scale,
+        map: &FeatureMap,
+        weights: &Weights,
+    ) {
+        let k = weights.intercept.len();
+        self.gather(path, x, rows, scale, map, &weights.theta);
         self.outputs.clear();
         (0..rows.len()).for_each(|_| self.outputs.extend_from_slice(&weights.intercept));
+        if !weights.linear.is_empty() {
+            self.standardise(x, rows, scale);
+            for (row, out) in self.full.chunks_exact(x.columns()).zip(self.outputs.chunks_exact_mut(k)) {
+                for (out, slopes) in out.iter_mut().zip(weights.linear.chunks_exact(x.columns())) {
+                    *out += dot(row, slopes);
+                }
+            }
+        }
         self.residual.resize(rows.len() * k, 0.0);
+    }
+
+    /// The supported columns into `x`, and times theta into `scaled`.
+    fn gather(
+        &mut self,
+        path: Path,
+        x: Matrix<'_>,
+        rows: &[usize],
+        scale: &Scale,
+        map: &FeatureMap,
+        theta: &[f32],
+    ) {
+        let width = map.support.len();
+        self.x.resize(rows.len() * width, 0.0);
+        self.scaled.resize(rows.len() * width, 0.0);
+        if width == x.columns() {
+            let (mean, inverse) = (&scale.mean, &scale.inverse);
+            simd::gather(path, x.data(), width, rows, mean, inverse, theta, &mut self.x, &mut self.scaled);
+            return;
+        }
+        let places = self.x.chunks_exact_mut(width).zip(self.scaled.chunks_exact_mut(width));
+        for (&i, (out, scaled)) in rows.iter().zip(places) {
+            let row = x.row(i);
+            for (((&j, &theta), out), scaled) in map.support.iter().zip(theta).zip(out).zip(scaled) {
+                *out = scale.apply(j, row[j]);
+                *scaled = *out * theta;
+            }
+        }
+    }
+
+    fn standardise(&mut self, x: Matrix<'_>, rows: &[usize], scale: &Scale) {
+        self.full.clear();
+        for &i in rows {
+            self.full.extend(x.row(i).iter().enumerate().map(|(j, &v)| scale.apply(j, v)));
+        }
     }
 }
 
-/// One slot's share of a gradient.
-struct Partial {
-    gradient: Weights,
+/// Eight partial sums, so that the additions need not wait for one another.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0f32; 8];
+    let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f32 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_blocks.zip(b_blocks) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(s, (a, b))| *s += a * b);
+    }
+    sums.iter().sum::<f32>() + rest
+}
+
+/// Which gradients are wanted beside the head's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Only the head: intercept, linear terms, beta.
+    Head,
+    /// The relevances too.
+    Relevances,
+    /// Relevances, frequencies and phases.
+    Spectrum,
+}
+
+/// A gradient, or one slot's share of it.
+pub(crate) struct Gradient {
+    pub(crate) weights: Weights,
+    /// `support x padded` and `padded`; empty unless the spectrum is wanted. That of omega lacks the factor theta_j.
+    pub(crate) omega: Vec<f32>,
+    pub(crate) phase: Vec<f32>,
     loss: f64,
 }
 
-/// Computes gradients of mini-batches; owns the buffers, so that a step allocates nothing.
+/// Computes gradients of mini-batches and of whole samples; owns the buffers, so that a step allocates nothing.
 pub(crate) struct GradientEngine {
     path: Path,
-    slots: Vec<Partial>,
+    wanted: Wanted,
+    max_slots: usize,
+    slots: Vec<Gradient>,
 }
 
-/// At most this many partial gradients are kept, however large the batch.
+/// At most this many partial gradients are kept, however large the batch; fewer where each is as large as omega.
 const MAX_SLOTS: usize = 64;
+const MAX_SPECTRUM_SLOTS: usize = 8;
 
 /// Below this many multiplications a batch is not worth waking a second thread for.
 const PARALLEL_WORK: usize = 1 << 17;
 
 impl GradientEngine {
-    pub(crate) fn new(map: &FeatureMap, outputs: usize, batch: usize) -> Self {
-        let slots = batch.div_ceil(Self::slot_rows(batch));
-        let slot = || Partial { gradient: Weights::zeros(map, outputs), loss: 0.0 };
-        Self { path: simd::path(), slots: (0..slots).map(|_| slot()).collect() }
-    }
-
-    fn slot_rows(rows: usize) -> usize {
-        CHUNK * rows.div_ceil(CHUNK).div_ceil(MAX_SLOTS)
+    /// For batches of up to `batch` rows.
+    pub(crate) fn new(map: &FeatureMap, like: &Weights, batch: usize, wanted: Wanted) -> Self {
+        let max_slots = if wanted == Wanted::Spectrum { MAX_SPECTRUM_SLOTS } else { MAX_SLOTS };
+        let slots = batch.div_ceil(slot_rows(batch, max_slots));
+        let spectrum = if wanted == Wanted::Spectrum { map.padded() } else { 0 };
+        let slot = || Gradient {
+            weights: like.clone(),
+            omega: vec![0.0; spectrum * map.support.len()],
+            phase: vec![0.0; spectrum],
+            loss: 0.0,
+        };
+        Self { path: simd::path(), wanted, max_slots, slots: (0..slots).map(|_| slot()).collect() }
     }
 
     /// Mean loss over the rows, and its gradient.
@@ -208,20 +310,22 @@ impl GradientEngine {
         map: &FeatureMap,
         weights: &Weights,
         rows: &[usize],
-    ) -> (f64, &mut Weights) {
-        let slot_rows = Self::slot_rows(rows.len());
+    ) -> (f64, &mut Gradient) {
+        let slot_rows = slot_rows(rows.len(), self.max_slots);
         let used = rows.len().div_ceil(slot_rows);
         let factor = 1.0 / rows.len() as f64;
-        let path = self.path;
+        let (path, wanted) = (self.path, self.wanted);
         let slots = &mut self.slots[..used];
-        let work = |(slot, rows): (&mut Partial, &[usize])| {
-            slot.gradient.clear();
+        let work = |(slot, rows): (&mut Gradient, &[usize])| {
+            slot.weights.clear();
+            slot.omega.fill(0.0);
+            slot.phase.fill(0.0);
             slot.loss = 0.0;
             for chunk in rows.chunks(CHUNK) {
-                chunk_gradient(path, problem, map, weights, chunk, factor, slot);
+                chunk_gradient(path, wanted, problem, map, weights, chunk, factor, slot);
             }
         };
-        let multiplications = rows.len() * map.columns() * map.padded();
+        let multiplications = rows.len() * map.support.len() * map.padded();
         if used > 1 && multiplications >= PARALLEL_WORK && rayon::current_num_threads() > 1 {
             slots.par_iter_mut().zip(rows.par_chunks(slot_rows)).for_each(work);
         } else {
@@ -229,53 +333,67 @@ impl GradientEngine {
         }
         let (first, rest) = slots.split_first_mut().expect("a batch has rows");
         for other in rest {
-            first.gradient.add(&other.gradient);
+            first.weights.add(&other.weights);
+            first.omega.iter_mut().zip(&other.omega).for_each(|(a, b)| *a += b);
+            first.phase.iter_mut().zip(&other.phase).for_each(|(a, b)| *a += b);
             first.loss += other.loss;
         }
-        (first.loss * factor, &mut first.gradient)
+        (first.loss * factor, first)
     }
+}
+
+/// Rows per slot: whole chunks, so many that there are at most `slots`.
+fn slot_rows(rows: usize, slots: usize) -> usize {
+    CHUNK * rows.div_ceil(CHUNK).div_ceil(slots)
 }
 
 fn chunk_gradient(
     path: Path,
+    wanted: Wanted,
     problem: &Problem<'_>,
     map: &FeatureMap,
     weights: &Weights,
     rows: &[usize],
     factor: f64,
-    into: &mut Partial,
+    into: &mut Gradient,
 ) {
     WORKSPACE.with_borrow_mut(|w| {
-        let k = problem.outputs;
-        w.load(path, problem.x, rows, &problem.scale, weights);
-        simd::forward(
-            path,
-            &map.packed,
-            &w.scaled,
-            rows.len(),
-            &weights.beta,
-            k,
-            &mut w.outputs,
-            &mut w.tape,
-        );
+        let (k, count) = (problem.outputs, rows.len());
+        w.load(path, problem.x, rows, &problem.scale, map, weights);
+        simd::forward(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs, &mut w.tape);
         let outputs = w.outputs.chunks_exact(k).zip(w.residual.chunks_exact_mut(k));
         for (&i, (f, residual)) in rows.iter().zip(outputs) {
             into.loss += problem.row_loss(i, f, factor, &mut w.row, residual);
-            into.gradient.intercept.iter_mut().zip(&*residual).for_each(|(g, r)| *g += r);
+            into.weights.intercept.iter_mut().zip(&*residual).for_each(|(g, r)| *g += r);
         }
-        let Weights { theta, beta, .. } = &mut into.gradient;
+        if !weights.linear.is_empty() {
+            let d = problem.x.columns();
+            for (row, residual) in w.full.chunks_exact(d).zip(w.residual.chunks_exact(k)) {
+                for (gradient, r) in into.weights.linear.chunks_exact_mut(d).zip(residual) {
+                    gradient.iter_mut().zip(row).for_each(|(g, x)| *g += r * x);
+                }
+            }
+        }
+        let Weights { theta, beta, .. } = &mut into.weights;
+        if wanted == Wanted::Head {
+            simd::backward_head(path, &map.packed, count, k, &w.residual, &w.tape, beta);
+            return;
+        }
+        let spectrum = (wanted == Wanted::Spectrum)
+            .then_some(SpectrumGrad { omega: &mut into.omega, phase: &mut into.phase });
+        let r = &w.residual;
         simd::backward(
             path,
             &map.packed,
             &w.x,
-            rows.len(),
+            count,
             &weights.beta,
             k,
-            &w.residual,
+            r,
             &mut w.tape,
             theta,
             beta,
-            None,
+            spectrum,
         );
     });
 }
@@ -288,7 +406,7 @@ pub(crate) fn mean_loss(problem: &Problem<'_>, map: &FeatureMap, weights: &Weigh
         .map(|rows| {
             WORKSPACE.with_borrow_mut(|w| {
                 let k = problem.outputs;
-                w.load(path, problem.x, rows, &problem.scale, weights);
+                w.load(path, problem.x, rows, &problem.scale, map, weights);
                 simd::predict(path, &map.packed, &w.scaled, rows.len(), &weights.beta, k, &mut w.outputs);
                 let mut sum = (0.0, 0.0);
                 let outputs = w.outputs.chunks_exact(k).zip(w.residual.chunks_exact_mut(k));
@@ -304,70 +422,137 @@ pub(crate) fn mean_loss(problem: &Problem<'_>, map: &FeatureMap, weights: &Weigh
     loss / weight
 }
 
-/// Outputs for every row, `rows x outputs`.
-pub(crate) fn outputs(x: Matrix<'_>, scale: &Scale, map: &FeatureMap, weights: &Weights) -> Vec<f32> {
+/// Outputs for the given rows, `rows x outputs`.
+pub(crate) fn outputs(
+    x: Matrix<'_>,
+    scale: &Scale,
+    map: &FeatureMap,
+    weights: &Weights,
+    rows: &[usize],
+) -> Vec<f32> {
     let path = simd::path();
     let k = weights.intercept.len();
-    let mut all = vec![0.0; x.rows() * k];
-    all.par_chunks_mut(CHUNK * k).enumerate().for_each(|(c, out)| {
-        let (rows, count) = chunk_rows(c, out.len() / k);
+    let mut all = vec![0.0; rows.len() * k];
+    all.par_chunks_mut(CHUNK * k).zip(rows.par_chunks(CHUNK)).for_each(|(out, rows)| {
         WORKSPACE.with_borrow_mut(|w| {
-            w.load(path, x, &rows[..count], scale, weights);
-            simd::predict(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs);
+            w.load(path, x, rows, scale, map, weights);
+            simd::predict(path, &map.packed, &w.scaled, rows.len(), &weights.beta, k, &mut w.outputs);
             out.copy_from_slice(&w.outputs);
         });
     });
     all
 }
 
-/// For each column the sum over rows (weighted) and outputs of the squared derivative of f along the standardised
-/// column.
-pub(crate) fn squared_slopes(
+/// Writes the rows of the exact head's design: cosines times `cosine`, the standardised columns times `linear` (none
+/// if that is 0), and 1. Each row of `z` is `stride` long; what lies behind the design is left alone.
+pub(crate) fn design(
+    x: Matrix<'_>,
+    scale: &Scale,
+    map: &FeatureMap,
+    theta: &[f32],
+    rows: &[usize],
+    cosine: f32,
+    linear: f32,
+    stride: usize,
+    z: &mut [f32],
+) {
+    let path = simd::path();
+    let (s, padded) = (map.features(), map.padded());
+    z.par_chunks_mut(CHUNK * stride).zip(rows.par_chunks(CHUNK)).for_each(|(z, rows)| {
+        WORKSPACE.with_borrow_mut(|w| {
+            w.gather(path, x, rows, scale, map, theta);
+            w.outputs.resize(rows.len() * padded, 0.0);
+            simd::features(path, &map.packed, &w.scaled, rows.len(), &mut w.outputs);
+            for ((row, features), &i) in
+                z.chunks_exact_mut(stride).zip(w.outputs.chunks_exact(padded)).zip(rows)
+            {
+                let (cosines, rest) = row.split_at_mut(s);
+                cosines.iter_mut().zip(features).for_each(|(z, f)| *z = cosine * f);
+                let terms = if linear == 0.0 { 0 } else { x.columns() };
+                for (j, (z, &v)) in rest[..terms].iter_mut().zip(x.row(i)).enumerate() {
+                    *z = linear * scale.apply(j, v);
+                }
+                rest[terms] = 1.0;
+            }
+        });
+    });
+}
+
+/// For each column the weighted mean, over rows, of the squared derivative (summed over outputs) of the averaged
+/// networks along the standardised column.
+pub(crate) fn mean_squared_slopes(
+    x: Matrix<'_>,
+    scale: &Scale,
+    networks: &[(&FeatureMap, &Weights)],
+    rows: &[usize],
+    weight: impl Fn(usize) -> f32 + Sync,
+) -> Vec<f64> {
+    let path = simd::path();
+    let d = x.columns();
+    let share = 1.0 / networks.len() as f32;
+    let partials: Vec<(Vec<f64>, f64)> = rows
+        .par_chunks(slot_rows(rows.len(), MAX_SLOTS))
+        .map(|rows| {
+            let (mut sums, mut mass) = (vec![0.0; d], 0.0);
+            let k = networks[0].1.intercept.len();
+            let mut slopes = Vec::new();
+            for rows in rows.chunks(CHUNK) {
+                slopes.clear();
+                slopes.resize(k * rows.len() * d, 0.0f32);
+                for &(map, weights) in networks {
+                    add_slopes(path, x, scale, map, weights, rows, share, &mut slopes);
+                }
+                for slopes in slopes.chunks_exact(rows.len() * d) {
+                    for (slopes, &i) in slopes.chunks_exact(d).zip(rows) {
+                        let w = weight(i) as f64;
+                        sums.iter_mut().zip(slopes).for_each(|(s, &v)| *s += w * (v as f64).powi(2));
+                    }
+                }
+                mass += rows.iter().map(|&i| weight(i) as f64).sum::<f64>();
+            }
+            (sums, mass)
+        })
+        .collect();
+    let mut total = vec![0.0; d];
+    for (sums, _) in &partials {
+        total.iter_mut().zip(sums).for_each(|(t, s)| *t += s);
+    }
+    let mass: f64 = partials.iter().map(|p| p.1).sum();
+    total.iter_mut().for_each(|t| *t /= mass);
+    total
+}
+
+/// Adds `share` times the derivatives of one network, `outputs x rows x columns`.
+fn add_slopes(
+    path: Path,
     x: Matrix<'_>,
     scale: &Scale,
     map: &FeatureMap,
     weights: &Weights,
     rows: &[usize],
-) -> Vec<f64> {
-    let path = simd::path();
+    share: f32,
+    into: &mut [f32],
+) {
+    let (d, count, width) = (x.columns(), rows.len(), map.support.len());
     let k = weights.intercept.len();
-    let partials: Vec<Vec<f64>> = rows
-        .par_chunks(GradientEngine::slot_rows(rows.len()))
-        .map(|rows| {
-            let mut sums = vec![0.0; x.columns()];
-            for rows in rows.chunks(CHUNK) {
-                WORKSPACE.with_borrow_mut(|w| {
-                    w.load(path, x, rows, scale, weights);
-                    let count = rows.len();
-                    simd::forward(
-                        path,
-                        &map.packed,
-                        &w.scaled,
-                        count,
-                        &weights.beta,
-                        k,
-                        &mut w.outputs,
-                        &mut w.tape,
-                    );
-                    simd::slopes(path, &map.packed, count, &weights.beta, k, &w.tape, &mut sums);
-                });
+    WORKSPACE.with_borrow_mut(|w| {
+        w.load(path, x, rows, scale, map, weights);
+        simd::forward(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs, &mut w.tape);
+        w.slopes.resize(count * width, 0.0);
+        for (c, into) in into.chunks_exact_mut(count * d).enumerate() {
+            let beta = &weights.beta[c * map.padded()..(c + 1) * map.padded()];
+            simd::slopes(path, &map.packed, count, beta, &w.tape, &mut w.slopes);
+            for (into, slopes) in into.chunks_exact_mut(d).zip(w.slopes.chunks_exact(width)) {
+                for ((&j, &theta), &slope) in map.support.iter().zip(&weights.theta).zip(slopes) {
+                    into[j] -= share * theta * slope;
+                }
+                if !weights.linear.is_empty() {
+                    let linear = &weights.linear[c * d..(c + 1) * d];
+                    into.iter_mut().zip(linear).for_each(|(t, l)| *t += share * l);
+                }
             }
-            sums
-        })
-        .collect();
-    let mut total = vec![0.0; x.columns()];
-    for partial in &partials {
-        total.iter_mut().zip(partial).for_each(|(t, p)| *t += p);
-    }
-    total.iter_mut().zip(&weights.theta).for_each(|(t, &theta)| *t *= (theta as f64).powi(2));
-    total
-}
-
-/// The row numbers of chunk `c`, without an allocation.
-fn chunk_rows(c: usize, count: usize) -> ([usize; CHUNK], usize) {
-    let mut rows = [0; CHUNK];
-    rows.iter_mut().enumerate().for_each(|(i, row)| *row = c * CHUNK + i);
-    (rows, count)
+        }
+    });
 }
 
 #[cfg(test)]

@@ -7,23 +7,23 @@
 //! | `phase` | s | phases |
 //! | `beta` | s x k | head, without the cosines' factor |
 //! | `intercept` | k | intercept |
+//! | `linear` | d x k | linear terms of the standardised columns; absent without |
 //! | `importance` | d | see [`Model::importances`] |
 //! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs |
 //! | `scale.target_mean`, `scale.target_scale` | k, f64 | of the target |
 //!
-//! With several networks averaged, the first five have a leading dimension. The metadata key `rffnet` holds the rest.
+//! With several networks averaged, those above `importance` have a leading dimension. The metadata key `rffnet` holds the rest.
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use crate::Error;
-use crate::features::FeatureMap;
 use crate::loss::Link;
-use crate::model::{Card, Member, Model, Task};
+use crate::model::{Card, Member, Model, Stored, Task};
 use crate::scale::Scale;
 use crate::solver::History;
 
@@ -45,18 +45,21 @@ impl Model {
         };
         let f32s = |values: &[f32]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
         let f64s = |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
-        let tensors: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
-            ("theta", Dtype::F32, stacked(&[d]), stack(|m| &m.weights.theta)),
-            ("omega", Dtype::F32, stacked(&[d, s]), stack(|m| &m.map.omega)),
-            ("phase", Dtype::F32, stacked(&[s]), stack(|m| &m.map.phase)),
-            ("beta", Dtype::F32, stacked(&[s, k]), stack(|m| &m.beta)),
-            ("intercept", Dtype::F32, stacked(&[k]), stack(|m| &m.weights.intercept)),
+        let mut tensors: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
+            ("theta", Dtype::F32, stacked(&[d]), stack(|m| &m.stored.theta)),
+            ("omega", Dtype::F32, stacked(&[d, s]), stack(|m| &m.stored.omega)),
+            ("phase", Dtype::F32, stacked(&[s]), stack(|m| &m.stored.phase)),
+            ("beta", Dtype::F32, stacked(&[s, k]), stack(|m| &m.stored.beta)),
+            ("intercept", Dtype::F32, stacked(&[k]), stack(|m| &m.stored.intercept)),
             ("importance", Dtype::F32, vec![d], f32s(&self.importance)),
             ("scale.mean", Dtype::F32, vec![d], f32s(&self.scale.mean)),
             ("scale.inverse", Dtype::F32, vec![d], f32s(&self.scale.inverse)),
             ("scale.target_mean", Dtype::F64, vec![k], f64s(&self.target_mean)),
             ("scale.target_scale", Dtype::F64, vec![k], f64s(&self.target_scale)),
         ];
+        if !self.members[0].stored.linear.is_empty() {
+            tensors.push(("linear", Dtype::F32, stacked(&[d, k]), stack(|m| &m.stored.linear)));
+        }
         let views: Result<Vec<_>, _> = tensors
             .iter()
             .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
@@ -193,13 +196,26 @@ impl Reader<'_> {
         let phase = self.f32s("phase", &stacked(&[s]))?;
         let beta = self.f32s("beta", &stacked(&[s, k]))?;
         let intercept = self.f32s("intercept", &stacked(&[k]))?;
+        let linear = match self.tensors.tensor("linear") {
+            Ok(_) => self.f32s("linear", &stacked(&[d, k]))?,
+            Err(_) => Vec::new(),
+        };
         let part = |values: &[f32], len: usize, m: usize| values[m * len..(m + 1) * len].to_vec();
         let member = |m: usize| {
-            let map = FeatureMap::new(part(&omega, d * s, m), part(&phase, s, m));
-            let (theta, beta, intercept) =
-                (part(&theta, d, m), part(&beta, s * k, m), part(&intercept, k, m));
-            Member::new(map, theta, beta, intercept, card.feature_scale)
+            let stored = Stored {
+                theta: part(&theta, d, m),
+                omega: part(&omega, d * s, m),
+                phase: part(&phase, s, m),
+                beta: part(&beta, s * k, m),
+                intercept: part(&intercept, k, m),
+                linear: if linear.is_empty() { Vec::new() } else { part(&linear, d * k, m) },
+            };
+            Member::new(stored, card.feature_scale)
         };
+        let guarded = card.guard.len() == k && card.guard.iter().all(|(low, high)| low <= high);
+        if !(card.guard.is_empty() || guarded) {
+            return Err(damaged("the guard does not fit"));
+        }
         let model = Model {
             scale: Scale { mean: self.f32s("scale.mean", &[d])?, inverse: self.f32s("scale.inverse", &[d])? },
             target_mean: self.f64s("scale.target_mean", &[k])?,
@@ -229,25 +245,25 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     }
     // A link is followed, so that the file it names is replaced and not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-    let temporary = beside(&target);
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, &target));
-    written.map_err(|source| {
+    let (mut file, temporary) = create_beside(&target).map_err(failed)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    written.and_then(|()| fs::rename(&temporary, &target)).map_err(|source| {
         // Nothing is left behind; that the clean-up itself may fail changes nothing about the error to report.
         let _ = fs::remove_file(&temporary);
         failed(source)
     })
 }
 
-fn beside(target: &Path) -> PathBuf {
-    let mut name = target.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    target.with_file_name(name)
+/// A new file in the folder of `target`. One of another thread, or left by a process that was killed, is stepped over.
+fn create_beside(target: &Path) -> io::Result<(fs::File, PathBuf)> {
+    let mut attempt = 0u32;
+    loop {
+        let path = target.with_file_name(format!(".rffnet-{}-{attempt}.tmp", std::process::id()));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
+            Err(e) => return Err(e),
+            Ok(file) => return Ok((file, path)),
+        }
+    }
 }

@@ -1,16 +1,17 @@
 //! The one place where a fit is put together.
 
-use crate::features::{FeatureMap, Problem, Weights, mean_loss, squared_slopes};
+use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
 use crate::file::FORMAT;
 use crate::init;
-use crate::loss::{Loss, LossKind};
+use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
-use crate::params::{ClassWeight, Init, Missing, Params, Plan, Shape};
-use crate::rng::{Use, shuffle, stream, uniform};
+use crate::params::{Init, Missing, Params, Plan, Shape};
+use crate::rng::{Stream, Use, stream, uniform};
 use crate::scale::{ColumnStatistics, column_statistics};
-use crate::solver::descent::{Outcome, Split, descend};
+use crate::solver::descent::{Split, descend};
 use crate::solver::{History, Observer, Silent, Stopped};
 use crate::spectrum::{Sampling, Spectrum, sample_iid, sample_orthogonal};
+use crate::target::{PreparedTarget, row_weights};
 use crate::{Data, Error, Target};
 
 /// A fit about to be made: parameters, and whatever is to be watched or replaced.
@@ -64,33 +65,34 @@ impl<'a> Fit<'a> {
     /// Fits, on the threads of the current rayon pool. The result does not depend on their number.
     pub fn run(self, data: &Data<'_>) -> Result<Model, Error> {
         let classification = matches!(data.y, Target::Labels { .. });
-        let mut plan =
-            self.params.plan(Shape { rows: data.x.rows(), columns: data.x.columns(), classification })?;
-        if self.loss.is_some() {
-            plan.standardise_target = false;
-        }
-        data.check(plan.missing == Missing::Mean)?;
+        // What can be said without looking at the data comes first, so that a wrong parameter is never hidden.
+        let shape = Shape { rows: data.x.rows(), columns: data.x.columns(), classification };
+        let missing = self.params.plan(shape)?.missing;
+        data.check(missing == Missing::Mean)?;
+        let rows = rows_that_count(data)?;
+        let mut plan = self.params.plan(Shape { rows: rows.len(), ..shape })?;
         let built_in;
         let loss: &dyn Loss = match self.loss {
-            Some(loss) => loss,
+            Some(loss) => {
+                check_link(loss.link(), class_count(data))?;
+                plan.use_custom_loss();
+                loss
+            }
             None => {
                 built_in = plan.loss.build(class_count(data));
                 built_in.as_ref()
             }
         };
         let kernel = self.spectrum.map_or_else(|| plan.kernel.to_string(), |_| "custom".into());
-        let spectrum: &dyn Spectrum = match self.spectrum {
-            Some(spectrum) => spectrum,
-            None => &plan.kernel,
-        };
+        let kernel_spectrum = plan.kernel;
+        let spectrum: &dyn Spectrum = self.spectrum.unwrap_or(&kernel_spectrum);
         let mut silent = Silent;
         let observer: &mut dyn Observer = match self.observer {
             Some(observer) => observer,
             None => &mut silent,
         };
 
-        let rows = rows_that_count(data)?;
-        let target = PreparedTarget::new(data, &plan, &rows)?;
+        let target = PreparedTarget::new(data, &plan, loss.link(), &rows)?;
         let weight = row_weights(data, &plan, &rows);
         let ColumnStatistics { scale, range } =
             column_statistics(data.x, &rows, |i| weight.as_ref().map_or(1.0, |w| w[i]));
@@ -103,42 +105,37 @@ impl<'a> Fit<'a> {
             loss,
             unit: target.unit,
         };
-        let split = split_rows(&rows, &plan);
-
-        let map = draw_features(spectrum, &plan, data.x.columns());
-        let floor = constant_weights(&problem, &map, &rows);
-        let baseline = {
-            let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
-            mean_loss(&problem, &map, &floor, judged) * problem.unit
-        };
         let mut warnings = constant_column_warning(data, &range);
-        let outcome = if target.constant {
+        let setting = Setting { problem: &problem, rows: &rows, range: &range, spectrum };
+        let trained = if target.constant {
             warnings.push("the target has the same value in every row; the model predicts that value".into());
-            nothing_to_learn(floor)
+            setting.constant(&plan)
         } else {
-            let start = starting_point(&problem, &map, &plan, floor, &range, &split);
-            let mut shuffling = stream(plan.seed, Use::Shuffle);
-            descend(&problem, &map, &plan, start, &split, baseline, &mut shuffling, observer)
+            setting.descent(&plan, observer)
         };
-        judge(&outcome, baseline, &plan, &mut warnings)?;
+        trained.judge(&plan, &mut warnings)?;
 
-        let mut weights = outcome.weights;
-        weights.theta.iter_mut().zip(&range).filter(|(_, r)| **r == 0.0).for_each(|(t, _)| *t = 0.0);
-        let member = Member::from_weights(map, weights, plan.feature_scale());
-        let slopes = squared_slopes(data.x, &problem.scale, &member.map, &member.weights, &rows);
+        plan.random_features = trained.networks[0].0.features();
+        let feature_scale = plan.feature_scale();
+        let members: Vec<Member> = trained
+            .networks
+            .iter()
+            .map(|(map, weights)| Member::from_weights(map, weights, feature_scale))
+            .collect();
+        let networks: Vec<_> = members.iter().map(|m| (&m.map, &m.weights)).collect();
+        let slopes = mean_squared_slopes(data.x, &problem.scale, &networks, &rows, |i| problem.weight(i));
         let unit = if target.scale.len() == 1 { target.scale[0] } else { 1.0 };
-        let importance = slopes.iter().map(|s| (unit * (s / rows.len() as f64).sqrt()) as f32).collect();
-        let validating = !split.validation.is_empty() && !target.constant;
+        let importance = slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect();
         let summary = Summary {
             rows: rows.len(),
-            validation_rows: split.validation.len(),
-            epochs: outcome.epochs,
-            best_epoch: outcome.best_epoch,
-            stopped: outcome.stopped,
-            validation_loss: validating.then_some(outcome.loss),
-            baseline_loss: baseline.is_finite().then_some(baseline),
+            validation_rows: trained.validation_rows,
+            epochs: trained.epochs,
+            best_epoch: trained.best_epoch,
+            stopped: trained.stopped,
+            validation_loss: (trained.validation_rows > 0 && !target.constant).then_some(trained.loss),
+            baseline_loss: trained.baseline.is_finite().then_some(trained.baseline),
             warnings,
-            losses: outcome.history.losses().to_vec(),
+            losses: trained.history.losses().to_vec(),
         };
         let card = Card {
             format: FORMAT,
@@ -151,7 +148,8 @@ impl<'a> Fit<'a> {
             named: data.names.is_some(),
             kernel,
             link: loss.link(),
-            feature_scale: plan.feature_scale(),
+            feature_scale,
+            guard: Vec::new(),
             params: plan,
             summary,
         };
@@ -160,12 +158,176 @@ impl<'a> Fit<'a> {
             scale: problem.scale,
             target_mean: target.mean,
             target_scale: target.scale,
-            members: vec![member],
+            members,
             importance,
-            history: outcome.history,
+            history: trained.history,
         })
     }
 }
+
+/// A custom loss must speak of the kind of target there is.
+fn check_link(link: Link, classes: usize) -> Result<(), Error> {
+    match (link, classes) {
+        (Link::Identity | Link::Log, 0) | (Link::Logistic, 2) => Ok(()),
+        (Link::Softmax, classes) if classes > 2 => Ok(()),
+        _ => Err(Error::Unsupported(format!(
+            "a loss with the {link} link does not fit a target with {}",
+            if classes == 0 { "numbers".into() } else { format!("{classes} classes") }
+        ))),
+    }
+}
+
+/// What every way of training starts from.
+pub(crate) struct Setting<'a> {
+    pub(crate) problem: &'a Problem<'a>,
+    /// Rows of positive weight.
+    pub(crate) rows: &'a [usize],
+    /// The range of each standardised column; 0 where it is constant.
+    pub(crate) range: &'a [f32],
+    pub(crate) spectrum: &'a dyn Spectrum,
+}
+
+/// What every way of training leaves behind. Losses are in units of the target.
+pub(crate) struct Trained {
+    /// Averaged; all with the same number of features.
+    pub(crate) networks: Vec<(FeatureMap, Weights)>,
+    pub(crate) stopped: Stopped,
+    pub(crate) epochs: usize,
+    pub(crate) best_epoch: usize,
+    pub(crate) loss: f64,
+    /// The loss of the best constant on the rows that `loss` is of.
+    pub(crate) baseline: f64,
+    pub(crate) validation_rows: usize,
+    pub(crate) history: History,
+}
+
+impl Setting<'_> {
+    /// Columns that vary; the first one if none does, since a network looks at something.
+    pub(crate) fn support(&self) -> Vec<usize> {
+        let varying: Vec<usize> = (0..self.range.len()).filter(|&j| self.range[j] != 0.0).collect();
+        if varying.is_empty() { vec![0] } else { varying }
+    }
+
+    /// Frequencies and phases for the columns that vary.
+    pub(crate) fn draw(&self, plan: &Plan, features: usize, rng: &mut Stream) -> FeatureMap {
+        let support = self.support();
+        let omega = match plan.sampling {
+            Sampling::Iid => sample_iid(self.spectrum, support.len(), features, rng),
+            Sampling::Orthogonal => sample_orthogonal(support.len(), features, rng),
+        };
+        let phase = (0..features).map(|_| (uniform(rng) * std::f64::consts::TAU) as f32).collect();
+        FeatureMap::on(self.range.len(), support, omega, phase)
+    }
+
+    /// No features, and the best constant as intercept: what a fit has to beat.
+    pub(crate) fn constant_weights(&self, map: &FeatureMap) -> Weights {
+        let problem = self.problem;
+        let y: Vec<f32> = self.rows.iter().flat_map(|&i| problem.target(i)).copied().collect();
+        let w: Vec<f32> = self.rows.iter().map(|&i| problem.weight(i)).collect();
+        let constant = problem.loss.constant(&y, &w, problem.outputs);
+        Weights {
+            intercept: constant.iter().map(|&c| c as f32).collect(),
+            ..Weights::zeros(map, problem.outputs)
+        }
+    }
+
+    /// Nothing to learn.
+    fn constant(&self, plan: &Plan) -> Trained {
+        let map = self.draw(plan, plan.random_features, &mut stream(plan.seed, Use::Frequencies));
+        let weights = self.constant_weights(&map);
+        Trained {
+            networks: vec![(map, weights)],
+            stopped: Stopped::ConstantTarget,
+            epochs: 0,
+            best_epoch: 0,
+            loss: 0.0,
+            baseline: 0.0,
+            validation_rows: 0,
+            history: History::default(),
+        }
+    }
+
+    /// Algorithm 1 of the paper.
+    fn descent(&self, plan: &Plan, observer: &mut dyn Observer) -> Trained {
+        let problem = self.problem;
+        let split = Split::new(self.rows, plan.validation_fraction, plan.seed);
+        let map = self.draw(plan, plan.random_features, &mut stream(plan.seed, Use::Frequencies));
+        let floor = self.constant_weights(&map);
+        let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+        let baseline = mean_loss(problem, &map, &floor, judged) * problem.unit;
+        let start = self.starting_point(&map, plan, floor, &split);
+        let mut shuffling = stream(plan.seed, Use::Shuffle);
+        let outcome = descend(problem, &map, plan, start, &split, baseline, &mut shuffling, observer);
+        Trained {
+            networks: vec![(map, outcome.weights)],
+            stopped: outcome.stopped,
+            epochs: outcome.epochs,
+            best_epoch: outcome.best_epoch,
+            loss: outcome.loss,
+            baseline,
+            validation_rows: split.validation.len(),
+            history: outcome.history,
+        }
+    }
+
+    fn starting_point(&self, map: &FeatureMap, plan: &Plan, constant: Weights, split: &Split) -> Weights {
+        let mut start = constant;
+        if !plan.intercept {
+            start.intercept.fill(0.0);
+        }
+        if plan.random_head {
+            let mut rng = stream(plan.seed, Use::Head);
+            let bound = 1.0 / (map.features() as f64).sqrt();
+            for output in start.beta.chunks_exact_mut(map.padded()) {
+                let head = output[..map.features()].iter_mut();
+                head.for_each(|b| *b = (bound * (2.0 * uniform(&mut rng) - 1.0)) as f32);
+            }
+        }
+        let range: Vec<f32> = map.support.iter().map(|&j| self.range[j]).collect();
+        start.theta = match plan.init {
+            Init::Constant => init::constant(&range, map.columns()),
+            Init::Restarter => {
+                start.theta = init::constant(&range, map.columns());
+                init::restarter(self.problem, map, plan, &start, &range, &split.train)
+            }
+            Init::Regressor => {
+                let all = init::regressor(self.problem, &split.train);
+                map.support.iter().map(|&j| all[j]).collect()
+            }
+        };
+        start
+    }
+}
+
+impl Trained {
+    /// Refuses a fit that diverged before it had learned anything; warns of one that is no better than a constant.
+    fn judge(&self, plan: &Plan, warnings: &mut Vec<String>) -> Result<(), Error> {
+        let learned = self.loss < self.baseline - NOTICEABLE * self.baseline.abs();
+        match self.stopped {
+            Stopped::ConstantTarget => return Ok(()),
+            Stopped::Diverged if !learned => {
+                let advice = format!("try a smaller learning rate (it was {:?}) or a larger alpha", plan.lr);
+                return Err(Error::Diverged { epoch: self.epochs, advice });
+            }
+            Stopped::Diverged => warnings.push(format!(
+                "the fit diverged in epoch {}; epoch {}, the best before, was kept",
+                self.epochs, self.best_epoch
+            )),
+            _ => {}
+        }
+        if !learned {
+            warnings.push(
+                "the model is no better than a constant: the columns may not bear on the target, or alpha may be \
+                 too large"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A share of a constant's loss that is not worth calling an improvement.
+const NOTICEABLE: f64 = 1e-4;
 
 fn class_count(data: &Data<'_>) -> usize {
     match data.y {
@@ -184,228 +346,6 @@ fn rows_that_count(data: &Data<'_>) -> Result<Vec<usize>, Error> {
             Err(Error::Shape(format!("there is {} row to learn from; at least 2 are needed", rows.len())))
         }
         _ => Ok(rows),
-    }
-}
-
-/// The target as it is trained on.
-struct PreparedTarget {
-    y: Vec<f32>,
-    outputs: usize,
-    mean: Vec<f64>,
-    scale: Vec<f64>,
-    /// What a training loss is multiplied with to be in units of the target.
-    unit: f64,
-    constant: bool,
-}
-
-impl PreparedTarget {
-    fn new(data: &Data<'_>, plan: &Plan, rows: &[usize]) -> Result<Self, Error> {
-        match data.y {
-            Target::Labels { codes, classes } => Self::labels(codes, classes, rows),
-            Target::Values { values, outputs } => Self::values(values, outputs, data.weight, plan, rows),
-        }
-    }
-
-    fn labels(codes: &[u32], classes: &[String], rows: &[usize]) -> Result<Self, Error> {
-        let first = codes[rows[0]];
-        if rows.iter().all(|&i| codes[i] == first) {
-            return Err(Error::Target(format!(
-                "every row is of class '{}'; a classifier needs at least two classes",
-                classes[first as usize]
-            )));
-        }
-        let outputs = if classes.len() == 2 { 1 } else { classes.len() };
-        let y = codes.iter().map(|&c| c as f32).collect();
-        Ok(Self {
-            y,
-            outputs,
-            mean: vec![0.0; outputs],
-            scale: vec![1.0; outputs],
-            unit: 1.0,
-            constant: false,
-        })
-    }
-
-    fn values(
-        values: &[f64],
-        outputs: usize,
-        weight: Option<&[f32]>,
-        plan: &Plan,
-        rows: &[usize],
-    ) -> Result<Self, Error> {
-        if plan.loss == LossKind::Poisson
-            && let Some(&i) =
-                rows.iter().find(|&&i| values[i * outputs..(i + 1) * outputs].iter().any(|v| *v < 0.0))
-        {
-            return Err(Error::Target(format!(
-                "row {} has a negative target; counts are needed for poisson",
-                i + 1
-            )));
-        }
-        let (mut mean, mut scale) = (vec![0.0; outputs], vec![1.0; outputs]);
-        let mut constant = true;
-        for c in 0..outputs {
-            let column =
-                || rows.iter().map(|&i| (values[i * outputs + c], weight.map_or(1.0, |w| w[i] as f64)));
-            let mass: f64 = column().map(|(_, w)| w).sum();
-            let centre = column().map(|(v, w)| v * (w / mass)).sum::<f64>();
-            let spread = column().map(|(v, w)| (v - centre).powi(2) * (w / mass)).sum::<f64>().sqrt();
-            if !(centre.is_finite() && spread.is_finite()) {
-                return Err(Error::Target(
-                    "the target's values are too large to be squared; rescale it".into(),
-                ));
-            }
-            let first = values[rows[0] * outputs + c];
-            let varies = rows.iter().any(|&i| values[i * outputs + c] != first);
-            constant &= !varies;
-            if plan.standardise_target || !varies {
-                mean[c] = if varies { centre } else { first };
-                scale[c] = if varies && spread > 0.0 { spread } else { 1.0 };
-            }
-        }
-        // A constant is predicted through the target's mean, except behind a link, where the intercept holds it.
-        if plan.loss == LossKind::Poisson {
-            (mean, scale) = (vec![0.0; outputs], vec![1.0; outputs]);
-        }
-        let mut y = vec![0.0; values.len()];
-        for (i, (y, v)) in y.iter_mut().zip(values).enumerate() {
-            *y = ((v - mean[i % outputs]) / scale[i % outputs]) as f32;
-        }
-        if let Some(&i) =
-            rows.iter().find(|&&i| y[i * outputs..(i + 1) * outputs].iter().any(|v| !v.is_finite()))
-        {
-            return Err(Error::Target(format!(
-                "the target in row {} is too large for 32-bit numbers; rescale it",
-                i + 1
-            )));
-        }
-        let unit = match plan.loss {
-            _ if outputs > 1 => 1.0,
-            LossKind::Squared | LossKind::Huber { .. } => scale[0] * scale[0],
-            LossKind::Quantile { .. } => scale[0],
-            LossKind::Poisson | LossKind::CrossEntropy => 1.0,
-        };
-        Ok(Self { y, outputs, mean, scale, unit, constant })
-    }
-}
-
-/// Sample weights times class weights, of mean one over the rows that count; `None` where all are equal.
-fn row_weights(data: &Data<'_>, plan: &Plan, rows: &[usize]) -> Option<Vec<f32>> {
-    let given = |i: usize| data.weight.map_or(1.0, |w| w[i] as f64);
-    let class_weight: Option<(Vec<f64>, &[u32])> = match (plan.class_weight, data.y) {
-        (ClassWeight::Balanced, Target::Labels { codes, classes }) => {
-            let mut mass = vec![0.0; classes.len()];
-            rows.iter().for_each(|&i| mass[codes[i] as usize] += given(i));
-            Some((mass.iter().map(|m| 1.0 / m).collect(), codes))
-        }
-        _ => None,
-    };
-    if data.weight.is_none() && class_weight.is_none() {
-        return None;
-    }
-    let full = |i: usize| {
-        given(i) * class_weight.as_ref().map_or(1.0, |(by_class, codes)| by_class[codes[i] as usize])
-    };
-    let mean = rows.iter().map(|&i| full(i)).sum::<f64>() / rows.len() as f64;
-    let mut weights = vec![0.0; data.x.rows()];
-    rows.iter().for_each(|&i| weights[i] = (full(i) / mean) as f32);
-    Some(weights)
-}
-
-fn split_rows(rows: &[usize], plan: &Plan) -> Split {
-    let mut order = rows.to_vec();
-    shuffle(&mut order, &mut stream(plan.seed, Use::Split));
-    let held_out = (plan.validation_fraction * rows.len() as f64) as usize;
-    let train = order.split_off(held_out);
-    Split { train, validation: order }
-}
-
-fn draw_features(spectrum: &dyn Spectrum, plan: &Plan, columns: usize) -> FeatureMap {
-    let mut rng = stream(plan.seed, Use::Frequencies);
-    let s = plan.random_features;
-    let omega = match plan.sampling {
-        Sampling::Iid => sample_iid(spectrum, columns, s, &mut rng),
-        Sampling::Orthogonal => sample_orthogonal(columns, s, &mut rng),
-    };
-    let phase = (0..s).map(|_| (uniform(&mut rng) * std::f64::consts::TAU) as f32).collect();
-    FeatureMap::new(omega, phase)
-}
-
-/// No features, and the best constant as intercept: what a fit has to beat.
-fn constant_weights(problem: &Problem<'_>, map: &FeatureMap, rows: &[usize]) -> Weights {
-    let y: Vec<f32> = rows.iter().flat_map(|&i| problem.target(i)).copied().collect();
-    let w: Vec<f32> = rows.iter().map(|&i| problem.weight(i)).collect();
-    let constant = problem.loss.constant(&y, &w, problem.outputs);
-    Weights {
-        intercept: constant.iter().map(|&c| c as f32).collect(),
-        ..Weights::zeros(map, problem.outputs)
-    }
-}
-
-fn starting_point(
-    problem: &Problem<'_>,
-    map: &FeatureMap,
-    plan: &Plan,
-    constant: Weights,
-    range: &[f32],
-    split: &Split,
-) -> Weights {
-    let mut start = constant;
-    if !plan.intercept {
-        start.intercept.fill(0.0);
-    }
-    if plan.random_head {
-        let mut rng = stream(plan.seed, Use::Head);
-        let bound = 1.0 / (map.features() as f64).sqrt();
-        for output in start.beta.chunks_exact_mut(map.padded()) {
-            let head = output[..map.features()].iter_mut();
-            head.for_each(|b| *b = (bound * (2.0 * uniform(&mut rng) - 1.0)) as f32);
-        }
-    }
-    start.theta = init::constant(range);
-    match plan.init {
-        Init::Constant => {}
-        Init::Restarter => start.theta = init::restarter(problem, map, plan, &start, range, &split.train),
-        Init::Regressor => start.theta = init::regressor(problem, &split.train),
-    }
-    start
-}
-
-fn nothing_to_learn(weights: Weights) -> Outcome {
-    Outcome {
-        weights,
-        stopped: Stopped::ConstantTarget,
-        epochs: 0,
-        best_epoch: 0,
-        loss: 0.0,
-        history: History::default(),
-    }
-}
-
-/// Refuses a fit that diverged before it had learned anything; warns of one that is no better than a constant.
-fn judge(outcome: &Outcome, baseline: f64, plan: &Plan, warnings: &mut Vec<String>) -> Result<(), Error> {
-    let learned = outcome.loss < baseline;
-    match outcome.stopped {
-        Stopped::ConstantTarget => Ok(()),
-        Stopped::Diverged if !learned => {
-            let advice = format!("try a smaller learning rate (it was {:?}) or a larger alpha", plan.lr);
-            Err(Error::Diverged { epoch: outcome.epochs, advice })
-        }
-        stopped => {
-            if stopped == Stopped::Diverged {
-                warnings.push(format!(
-                    "the fit diverged in epoch {}; epoch {}, the best before, was kept",
-                    outcome.epochs, outcome.best_epoch
-                ));
-            }
-            if !learned {
-                warnings.push(
-                    "the model is no better than a constant: the columns may not bear on the target, or alpha may be too large"
-                        .into(),
-                );
-            }
-            Ok(())
-        }
     }
 }
 

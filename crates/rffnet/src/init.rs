@@ -17,8 +17,9 @@ const RESTART_EPOCHS: usize = 10;
 const LASSO_SHARE: f64 = 0.01;
 
 /// theta = range / d, column by column: a column that varies over a wide range is expected to matter on a short scale.
-pub(crate) fn constant(range: &[f32]) -> Vec<f32> {
-    range.iter().map(|r| r / range.len() as f32).collect()
+/// `columns` is d, the constant ones (which have no range and are left out) included.
+pub(crate) fn constant(range: &[f32], columns: usize) -> Vec<f32> {
+    range.iter().map(|r| r / columns as f32).collect()
 }
 
 /// Draws starts around the Constant one (variance 1/d), descends a few epochs from each, and returns the relevances
@@ -33,11 +34,11 @@ pub(crate) fn restarter(
 ) -> Vec<f32> {
     let mut rng = stream(plan.seed, Use::Restarts);
     let plan = Plan { schedule: Schedule::Constant, ..plan.clone() };
-    let centre = constant(range);
-    let spread = 1.0 / (centre.len() as f64).sqrt();
+    let centre = constant(range, map.columns());
+    let spread = 1.0 / (map.columns() as f64).sqrt();
     let mut best = (f64::INFINITY, centre.clone());
     for _ in 0..RESTARTS {
-        let theta = draw(&centre, range, spread, &mut rng);
+        let theta = draw(&centre, spread, &mut rng);
         let start = Weights { theta, ..start.clone() };
         let mut descent = Descent::new(problem, map, &plan, start, train, RESTART_EPOCHS);
         let loss = (0..RESTART_EPOCHS).map(|_| descent.epoch(&mut rng)).last().unwrap_or(f64::INFINITY);
@@ -48,13 +49,12 @@ pub(crate) fn restarter(
     best.1
 }
 
-fn draw(centre: &[f32], range: &[f32], spread: f64, rng: &mut Stream) -> Vec<f32> {
-    let noisy = centre.iter().zip(range).map(|(&c, &r)| {
+fn draw(centre: &[f32], spread: f64, rng: &mut Stream) -> Vec<f32> {
+    let noisy = |&c: &f32| {
         let noise: f64 = StandardNormal.sample(rng);
-        // A constant column has no range and stays out.
-        if r == 0.0 { 0.0 } else { (c as f64 + spread * noise) as f32 }
-    });
-    noisy.collect()
+        (c as f64 + spread * noise) as f32
+    };
+    centre.iter().map(noisy).collect()
 }
 
 /// The size of each column's coefficients in a lasso fit of the target; labels are coded -1/+1 against the rest.
@@ -69,4 +69,51 @@ pub(crate) fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
     let coefficients = lasso(problem, train, LASSO_SHARE, code);
     let d = problem.x.columns();
     (0..d).map(|j| coefficients.iter().map(|b| b[j] * b[j]).sum::<f64>().sqrt() as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Matrix;
+    use crate::loss::LossKind;
+    use crate::params::{Params, Shape};
+    use crate::scale::{ColumnStatistics, column_statistics};
+    use crate::spectrum::{Kernel, sample_iid};
+
+    /// The ten runs once more, one by one: the relevances returned are those the best of them ended with.
+    #[test]
+    fn the_restarter_returns_its_best_run_and_not_its_last() {
+        let mut rng = stream(1, Use::Head);
+        let x: Vec<f32> =
+            (0..120).map(|_| Distribution::<f64>::sample(&StandardNormal, &mut rng) as f32).collect();
+        let y: Vec<f32> = x.chunks_exact(3).map(|r| (2.0 * r[0]).sin()).collect();
+        let matrix = Matrix::new(&x, 40, 3).expect("shape");
+        let train: Vec<usize> = (0..40).collect();
+        let ColumnStatistics { scale, range } = column_statistics(matrix, &train, |_| 1.0);
+        let loss = LossKind::Squared.build(0);
+        let problem =
+            Problem { x: matrix, scale, y, weight: None, outputs: 1, loss: loss.as_ref(), unit: 1.0 };
+        let map = FeatureMap::new(sample_iid(&Kernel::Gaussian, 3, 20, &mut rng), vec![0.5; 20]);
+        let mut last_was_best = 0;
+        for seed in 0..5 {
+            let params = Params { seed, random_features: Some(20), ..Params::default() };
+            let shape = Shape { rows: 40, columns: 3, classification: false };
+            let plan = Plan { schedule: Schedule::Constant, ..params.plan(shape).expect("valid") };
+            let start = Weights::zeros(&map, 1);
+            let mut rng = stream(seed, Use::Restarts);
+            let runs: Vec<(f64, Vec<f32>)> = (0..RESTARTS)
+                .map(|_| {
+                    let theta = draw(&constant(&range, 3), 1.0 / 3f64.sqrt(), &mut rng);
+                    let start = Weights { theta, ..start.clone() };
+                    let mut descent = Descent::new(&problem, &map, &plan, start, &train, RESTART_EPOCHS);
+                    let losses: Vec<f64> = (0..RESTART_EPOCHS).map(|_| descent.epoch(&mut rng)).collect();
+                    (losses[RESTART_EPOCHS - 1], descent.weights.theta)
+                })
+                .collect();
+            let best = runs.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("ten runs");
+            assert_eq!(restarter(&problem, &map, &plan, &start, &range, &train), best.1);
+            last_was_best += u32::from(best.1 == runs[RESTARTS - 1].1);
+        }
+        assert!(last_was_best < 5, "the seeds tell nothing apart");
+    }
 }

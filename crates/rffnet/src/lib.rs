@@ -47,6 +47,7 @@ mod matrix;
 pub mod metrics;
 mod model;
 mod names;
+mod normal;
 mod params;
 mod penalty;
 mod rng;
@@ -56,6 +57,7 @@ pub mod select;
 pub mod simd;
 mod solver;
 mod spectrum;
+mod target;
 
 pub use error::Error;
 pub use file::write_file;
@@ -67,3 +69,8 @@ pub use params::{ClassWeight, Init, Missing, Params, Plan, Preset, Schedule, Sha
 pub use penalty::{Penalty, PenaltyKind};
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
+
+/// The README's example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

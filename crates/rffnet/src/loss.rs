@@ -72,6 +72,11 @@ impl LossKind {
         }
     }
 
+    /// Numbers set from code may be out of range; those from text cannot.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        self.to_string().parse::<Self>().map(|_| ())
+    }
+
     pub(crate) fn is_classification(self) -> bool {
         self == LossKind::CrossEntropy
     }
@@ -355,7 +360,7 @@ mod tests {
                     loss.row(y, &f, &mut gradient);
                     for c in 0..outputs {
                         let h = 1e-6;
-                        let mut at = |delta: f64| {
+                        let at = |delta: f64| {
                             let mut g = f.clone();
                             g[c] += delta;
                             loss.row(y, &g, &mut vec![0.0; outputs])

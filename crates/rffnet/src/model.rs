@@ -56,6 +56,8 @@ pub(crate) struct Card {
     pub(crate) kernel: String,
     pub(crate) link: Link,
     pub(crate) feature_scale: f64,
+    /// Predictions of each output are kept between these; empty without a guard.
+    pub(crate) guard: Vec<(f64, f64)>,
     pub(crate) params: Plan,
     pub(crate) summary: Summary,
 }
@@ -65,36 +67,71 @@ pub(crate) struct Card {
 pub(crate) struct Member {
     pub(crate) map: FeatureMap,
     pub(crate) weights: Weights,
-    /// The head as the file has it (`features x outputs`, without the cosines' factor), from which `weights` is made.
+    pub(crate) stored: Stored,
+}
+
+/// A network as the file has it, from which the kernels' form is made: so a model and its reloaded copy agree bit for
+/// bit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stored {
+    /// `d`; zero for columns the network does not look at.
+    pub(crate) theta: Vec<f32>,
+    /// `d x s`.
+    pub(crate) omega: Vec<f32>,
+    pub(crate) phase: Vec<f32>,
+    /// `s x k`, without the cosines' factor.
     pub(crate) beta: Vec<f32>,
+    pub(crate) intercept: Vec<f32>,
+    /// `d x k`; empty without linear terms.
+    pub(crate) linear: Vec<f32>,
 }
 
 impl Member {
-    /// Builds the kernels' form of the head from the file's form, so that a model and its reloaded copy agree bit for
-    /// bit.
-    pub(crate) fn new(
-        map: FeatureMap,
-        theta: Vec<f32>,
-        beta: Vec<f32>,
-        intercept: Vec<f32>,
-        scale: f64,
-    ) -> Self {
-        let (k, padded) = (intercept.len(), map.padded());
-        let mut weights = Weights { theta, beta: vec![0.0; k * padded], intercept };
-        for (i, &b) in beta.iter().enumerate() {
-            weights.beta[(i % k) * padded + i / k] = (b as f64 * scale) as f32;
+    pub(crate) fn new(stored: Stored, scale: f64) -> Self {
+        let (d, s, k) = (stored.theta.len(), stored.phase.len(), stored.intercept.len());
+        let mut support: Vec<usize> = (0..d).filter(|&j| stored.theta[j] != 0.0).collect();
+        if support.is_empty() {
+            support.push(0);
         }
-        Self { map, weights, beta }
+        let omega = support.iter().flat_map(|&j| &stored.omega[j * s..(j + 1) * s]).copied().collect();
+        let theta = support.iter().map(|&j| stored.theta[j]).collect();
+        let map = FeatureMap::on(d, support, omega, stored.phase.clone());
+        let mut weights = Weights { theta, intercept: stored.intercept.clone(), ..Weights::zeros(&map, k) };
+        for (i, &b) in stored.beta.iter().enumerate() {
+            weights.beta[(i % k) * map.padded() + i / k] = (b as f64 * scale) as f32;
+        }
+        weights.linear = transposed(&stored.linear, k);
+        Self { map, weights, stored }
     }
 
-    /// From trained weights: states the head in the file's form.
-    pub(crate) fn from_weights(map: FeatureMap, weights: Weights, scale: f64) -> Self {
-        let (s, padded) = (map.features(), map.padded());
-        let Weights { theta, beta: trained, intercept } = weights;
-        let k = intercept.len();
-        let beta = (0..s * k).map(|i| (trained[(i % k) * padded + i / k] as f64 / scale) as f32).collect();
-        Self::new(map, theta, beta, intercept, scale)
+    /// From trained weights.
+    pub(crate) fn from_weights(map: &FeatureMap, weights: &Weights, scale: f64) -> Self {
+        let (d, s, k, padded) = (map.columns(), map.features(), weights.intercept.len(), map.padded());
+        let mut omega = vec![0.0; d * s];
+        for (a, &j) in map.support.iter().enumerate() {
+            omega[j * s..(j + 1) * s].copy_from_slice(&map.omega[a * s..(a + 1) * s]);
+        }
+        let beta =
+            (0..s * k).map(|i| (weights.beta[(i % k) * padded + i / k] as f64 / scale) as f32).collect();
+        let stored = Stored {
+            theta: map.spread(&weights.theta),
+            omega,
+            phase: map.phase.to_vec(),
+            beta,
+            intercept: weights.intercept.clone(),
+            linear: transposed(&weights.linear, d),
+        };
+        Self::new(stored, scale)
     }
+}
+
+/// A row-major matrix with `rows` columns from one with `rows` rows, and back.
+fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let rows = values.len() / columns;
+    (0..values.len()).map(|i| values[(i % rows) * columns + i / rows]).collect()
 }
 
 /// A fitted model.
@@ -173,7 +210,7 @@ impl Model {
     pub fn relevances(&self) -> Vec<f32> {
         let members = self.members.len() as f32;
         (0..self.card.feature_names.len())
-            .map(|j| self.members.iter().map(|m| m.weights.theta[j].abs()).sum::<f32>() / members)
+            .map(|j| self.members.iter().map(|m| m.stored.theta[j].abs()).sum::<f32>() / members)
             .collect()
     }
 
@@ -196,13 +233,17 @@ impl Model {
         check_cells(x, self.card.params.missing == Missing::Mean, |j| self.card.feature_names[j].clone())?;
         let k = self.outputs();
         let mut sum = vec![0.0; x.rows() * k];
+        let rows: Vec<usize> = (0..x.rows()).collect();
         for member in &self.members {
-            let f = outputs(x, &self.scale, &member.map, &member.weights);
+            let f = outputs(x, &self.scale, &member.map, &member.weights, &rows);
             sum.iter_mut().zip(&f).for_each(|(s, &f)| *s += f as f64);
         }
         let members = self.members.len() as f64;
         for (i, s) in sum.iter_mut().enumerate() {
             *s = self.target_mean[i % k] + self.target_scale[i % k] * (*s / members);
+            if let Some(&(low, high)) = self.card.guard.get(i % k) {
+                *s = s.clamp(low, high);
+            }
         }
         finite(sum, k)
     }
@@ -250,13 +291,20 @@ impl Model {
         Ok(p.chunks_exact(self.card.classes.len()).map(|row| argmax(row) as u32).collect())
     }
 
-    /// A copy whose relevances outside `keep` are zero: f then does not depend on the other columns.
+    /// A copy whose relevances and linear terms outside `keep` are zero: f then does not depend on the other columns.
     pub fn restricted(&self, keep: &[usize]) -> Self {
         let mut model = self.clone();
-        for j in (0..model.card.feature_names.len()).filter(|j| !keep.contains(j)) {
-            model.members.iter_mut().for_each(|m| m.weights.theta[j] = 0.0);
-            model.importance[j] = 0.0;
+        let kept: Vec<bool> = (0..self.card.feature_names.len()).map(|j| keep.contains(&j)).collect();
+        for member in &mut model.members {
+            let mut stored = member.stored.clone();
+            let k = stored.intercept.len();
+            for j in (0..kept.len()).filter(|&j| !kept[j]) {
+                stored.theta[j] = 0.0;
+                stored.linear.iter_mut().skip(j * k).take(k).for_each(|slope| *slope = 0.0);
+            }
+            *member = Member::new(stored, self.card.feature_scale);
         }
+        model.importance.iter_mut().zip(&kept).filter(|(_, kept)| !**kept).for_each(|(i, _)| *i = 0.0);
         model
     }
 }

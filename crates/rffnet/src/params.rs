@@ -206,6 +206,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A loss of the caller's sees the target as it is, and is minimised by descent.
+    pub(crate) fn use_custom_loss(&mut self) {
+        self.standardise_target = false;
+    }
+
     /// What multiplies the cosines.
     pub(crate) fn feature_scale(&self) -> f64 {
         if self.scaled_features { (2.0 / self.random_features as f64).sqrt() } else { 1.0 }
@@ -250,6 +255,7 @@ impl Params {
                 "the loss {loss} does not fit the task, which is {task}"
             )));
         }
+        loss.check()?;
         let kernel = self.kernel.unwrap_or(Kernel::Gaussian);
         let sampling = self.sampling.unwrap_or(Sampling::Iid);
         if sampling == Sampling::Orthogonal && kernel != Kernel::Gaussian {
@@ -278,7 +284,7 @@ impl Params {
             kernel,
             sampling,
             init: self.init.unwrap_or(Init::Constant),
-            random_features: at_least_one("features", self.random_features.unwrap_or(300))?,
+            random_features: checked_features(self.random_features.unwrap_or(300), shape.columns)?,
             penalty: Penalty::new(self.penalty.unwrap_or(PenaltyKind::L2), alpha, l1_ratio),
             penalty_theta: Penalty::new(kind_theta, alpha_theta, l1_ratio),
             lr,
@@ -309,6 +315,17 @@ impl Params {
 /// Enough steps per epoch to get somewhere on few rows, enough rows per step to be fast on many.
 fn batch_size(rows: usize) -> usize {
     (rows / 16).clamp(16, 128)
+}
+
+/// Frequencies there can be, over all columns: 16 GiB of them.
+const MOST_FREQUENCIES: usize = 1 << 32;
+
+fn checked_features(features: usize, columns: usize) -> Result<usize, Error> {
+    let most = MOST_FREQUENCIES / columns.max(1);
+    if features > most {
+        return Err(Error::parameter("features", features, format!("at most {most} with so many columns")));
+    }
+    at_least_one("features", features)
 }
 
 fn at_least_one(name: &'static str, value: usize) -> Result<usize, Error> {

@@ -12,6 +12,14 @@ pub(crate) struct Scale {
     pub(crate) inverse: Vec<f32>,
 }
 
+impl Scale {
+    /// Column `j` of a row, standardised; a missing value is the mean.
+    pub(crate) fn apply(&self, j: usize, x: f32) -> f32 {
+        let v = (x - self.mean[j]) * self.inverse[j];
+        if v.is_nan() { 0.0 } else { v }
+    }
+}
+
 /// What a pass over the columns finds: standardisation, and the range the Constant initialiser needs.
 pub(crate) struct ColumnStatistics {
     pub(crate) scale: Scale,

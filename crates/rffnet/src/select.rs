@@ -2,6 +2,7 @@
 
 use crate::metrics;
 use crate::model::Task;
+use crate::params::Missing;
 use crate::{Data, Error, Model, Target};
 
 /// The score of the model that keeps the `columns` most relevant columns.
@@ -61,6 +62,7 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
 
 /// Minus the mean squared error, or the AUC.
 pub fn score(model: &Model, data: &Data<'_>) -> Result<f64, Error> {
+    data.check(model.plan().missing == Missing::Mean)?;
     match (model.task(), data.y) {
         (Task::Regression, Target::Values { values, outputs }) if outputs == model.outputs() => {
             let predicted = model.predict(data.x)?;

@@ -253,8 +253,8 @@ fn a_regression_model_has_no_labels() {
     assert!(model.labels(matrix(&x, 2)).is_err());
 }
 
-/// |r|^1.5: neither of the built-in losses.
-struct Between;
+/// |r|^1.5: none of the built-in losses, behind any link.
+struct Between(rffnet::Link);
 
 impl Loss for Between {
     fn row(&self, y: &[f64], f: &[f64], gradient: &mut [f64]) -> f64 {
@@ -263,7 +263,7 @@ impl Loss for Between {
         r.abs().powf(1.5)
     }
     fn link(&self) -> rffnet::Link {
-        rffnet::Link::Identity
+        self.0
     }
     fn constant(&self, y: &[f32], weights: &[f32], _: usize) -> Vec<f64> {
         let mass: f64 = weights.iter().map(|&w| w as f64).sum();
@@ -277,7 +277,7 @@ fn a_loss_of_the_callers_is_minimised() {
     let y = target(&x, 2, |r| 5.0 + (r[0] as f64).sin());
     let data = regression(&x, 2, &y);
     let params = Params { epochs: Some(40), ..quick() };
-    let model = rffnet::Fit::new(&params).loss(&Between).run(&data).unwrap();
+    let model = rffnet::Fit::new(&params).loss(&Between(rffnet::Link::Identity)).run(&data).unwrap();
     let r2 = rffnet::metrics::r2(&y, &model.predict(matrix(&x, 2)).unwrap(), None).unwrap();
     assert!(r2 > 0.9, "{r2}");
     let numbers = Numbers::of(&model);
@@ -287,6 +287,63 @@ fn a_loss_of_the_callers_is_minimised() {
         "the target is trained on as it is"
     );
     assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_ok());
+}
+
+/// A link that does not go with the task would make a model that cannot be read back, and whose labels panic.
+#[test]
+fn a_loss_of_the_callers_whose_link_does_not_go_with_the_task_is_refused() {
+    let x = normal_rows(60, 2, 22);
+    let y = target(&x, 2, |r| r[0].abs() as f64);
+    let (labels, classes) = (codes(&x, 2, |r| u32::from(r[0] > 0.0)), names(&["a", "b"]));
+    for link in [rffnet::Link::Logistic, rffnet::Link::Softmax] {
+        let loss = Between(link);
+        assert!(rffnet::Fit::new(&quick()).loss(&loss).run(&regression(&x, 2, &y)).is_err(), "{link}");
+    }
+    for link in [rffnet::Link::Identity, rffnet::Link::Log, rffnet::Link::Softmax] {
+        let loss = Between(link);
+        let data = classification(&x, 2, &labels, &classes);
+        assert!(rffnet::Fit::new(&quick()).loss(&loss).run(&data).is_err(), "{link}");
+    }
+}
+
+/// Least squares of the logarithm's exponential: (exp(f) - y)^2.
+struct LogLink;
+
+impl Loss for LogLink {
+    fn row(&self, y: &[f64], f: &[f64], gradient: &mut [f64]) -> f64 {
+        let mut loss = 0.0;
+        for ((y, f), g) in y.iter().zip(f).zip(gradient) {
+            let r = f.exp() - y;
+            *g = 2.0 * r * f.exp();
+            loss += r * r;
+        }
+        loss
+    }
+    fn link(&self) -> rffnet::Link {
+        rffnet::Link::Log
+    }
+    fn constant(&self, y: &[f32], weights: &[f32], outputs: usize) -> Vec<f64> {
+        let mass: f64 = weights.iter().map(|&w| w as f64).sum();
+        let mean = |c: usize| {
+            let column = y.iter().skip(c).step_by(outputs).zip(weights);
+            column.map(|(&y, &w)| (y * w) as f64).sum::<f64>() / mass
+        };
+        (0..outputs).map(|c| mean(c).max(1e-12).ln()).collect()
+    }
+}
+
+#[test]
+fn a_loss_of_the_callers_sees_a_constant_target_as_it_is() {
+    let x = normal_rows(60, 2, 23);
+    let y = vec![7.0; 60];
+    let model = rffnet::Fit::new(&quick()).loss(&LogLink).run(&regression(&x, 2, &y)).unwrap();
+    let predicted = model.predict(matrix(&x, 2)).unwrap();
+    assert!(predicted.iter().all(|p| (p - 7.0).abs() < 1e-3), "{}", predicted[0]);
+    let two: Vec<f64> = x.chunks_exact(2).flat_map(|r| [7.0, 1.0 + r[0].abs() as f64]).collect();
+    let data = Data::new(matrix(&x, 2), Target::Values { values: &two, outputs: 2 });
+    let model = rffnet::Fit::new(&quick()).loss(&LogLink).run(&data).unwrap();
+    let predicted = model.predict(matrix(&x, 2)).unwrap();
+    assert!(predicted.chunks_exact(2).all(|p| (p[0] - 7.0).abs() < 1.0), "{}", predicted[0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Xorshift, classification, codes, fit, matrix, names, normal_rows, quick, refusal, regression};
-use rffnet::{ClassWeight, Data, LossKind, Params, Target};
+use rffnet::{ClassWeight, Data, LossKind, Params, SolverKind, Target};
 
 #[test]
 fn huber_is_robust_where_squares_are_not() {
@@ -123,7 +123,7 @@ fn balanced_classes_are_sample_weights() {
     let count = |c: u32| y.iter().filter(|&&l| l == c).count() as f32;
     let weight: Vec<f32> = y.iter().map(|&c| 200.0 / (3.0 * count(c))).collect();
     let data = classification(&x, 2, &y, &classes);
-    let params = quick();
+    let params = Params { solver: SolverKind::Sgd, lr: Some(0.05), ..quick() };
     let by_hand = fit(&params, &Data { weight: Some(&weight), ..data });
     let balanced = fit(&Params { class_weight: Some(ClassWeight::Balanced), ..params }, &data);
     let (a, b) =

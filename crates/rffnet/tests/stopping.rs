@@ -153,7 +153,7 @@ fn a_descent_that_diverges_at_once_is_refused_with_advice() {
             match Fit::new(&params).run(&regression(&x, 3, &y)) {
                 Err(Error::Diverged { epoch, advice }) => {
                     assert!(
-                        epoch >= 1 && advice.contains("smaller learning rate (it was 1000000)"),
+                        epoch >= 1 && advice.contains("smaller learning rate (it was 1000000"),
                         "{advice}"
                     );
                 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{classification, codes, fit, matrix, names, normal_rows, quick, refusal, regression, target};
-use rffnet::{Data, Init, LossKind, Params, SolverKind, Target};
+use rffnet::{Data, Init, LossKind, Params, Schedule, SolverKind, Target};
 
 /// Rows 0.. repeated as often as their weight says.
 fn repeated<T: Copy>(values: &[T], width: usize, weight: &[f32]) -> Vec<T> {
@@ -12,12 +12,16 @@ fn repeated<T: Copy>(values: &[T], width: usize, weight: &[f32]) -> Vec<T> {
     rows.flat_map(|(row, &w)| std::iter::repeat_n(row, w as usize)).flatten().copied().collect()
 }
 
-/// Every row in every step, none held out: the order of the rows is all that can differ.
+/// Every row in every step, none held out: the order of the rows is all that can differ. Plain gradient steps, since
+/// Adam blows a difference in rounding up to a whole step where the gradient is nearly zero.
 fn full_batch() -> Params {
     Params {
+        solver: SolverKind::Sgd,
+        schedule: Some(Schedule::Constant),
+        lr: Some(0.01),
         batch_size: Some(10_000),
         validation_fraction: Some(0.0),
-        epochs: Some(60),
+        epochs: Some(100),
         random_features: Some(30),
         ..Params::default()
     }
@@ -41,7 +45,7 @@ fn integer_weights_are_repeated_rows_for_every_loss_and_start() {
             let params = Params { loss: Some(loss), init: Some(init), ..full_batch() };
             let weighted = fit(&params, &Data { weight: Some(&weight), ..regression(&x, 2, &y) });
             let repeated = fit(&params, &regression(&many_x, 2, &many_y));
-            close(&weighted.predict(matrix(&x, 2)).unwrap(), &repeated.predict(matrix(&x, 2)).unwrap(), 2e-3);
+            close(&weighted.predict(matrix(&x, 2)).unwrap(), &repeated.predict(matrix(&x, 2)).unwrap(), 1e-4);
             let (a, b) = (&weighted.summary().losses, &repeated.summary().losses);
             close(&[a[0].train, a[20].train], &[b[0].train, b[20].train], 1e-3);
             close(
@@ -63,7 +67,7 @@ fn integer_weights_are_repeated_rows_for_every_loss_and_start() {
         close(
             &weighted.probabilities(matrix(&x, 2)).unwrap(),
             &repeated.probabilities(matrix(&x, 2)).unwrap(),
-            2e-3,
+            1e-4,
         );
     }
 }
@@ -73,14 +77,12 @@ fn only_the_ratios_of_the_weights_count() {
     let x = normal_rows(80, 2, 62);
     let y = target(&x, 2, |r| r[0] as f64);
     let weight: Vec<f32> = (0..80).map(|i| 1.0 + (i % 4) as f32).collect();
-    let predict = |factor: f32| {
+    let bytes = |factor: f32| {
         let weight: Vec<f32> = weight.iter().map(|w| w * factor).collect();
-        let model = fit(&quick(), &Data { weight: Some(&weight), ..regression(&x, 2, &y) });
-        model.predict(matrix(&x, 2)).unwrap()
+        fit(&quick(), &Data { weight: Some(&weight), ..regression(&x, 2, &y) }).to_bytes().unwrap()
     };
-    let one = predict(1.0);
-    for factor in [1e-30, 3.0, 1e30] {
-        close(&one, &predict(factor), 1e-3);
+    for exponent in [-100, -1, 100] {
+        assert!(bytes(1.0) == bytes(2f32.powi(exponent)), "2^{exponent}");
     }
     let equal = vec![7.5; 80];
     let weighted = fit(&quick(), &Data { weight: Some(&equal), ..regression(&x, 2, &y) });
@@ -173,5 +175,5 @@ fn weights_with_several_outputs() {
     let weighted =
         fit(&full_batch(), &Data { weight: Some(&weight), ..Data::new(matrix(&x, 2), values(&y)) });
     let repeated = fit(&full_batch(), &Data::new(matrix(&many_x, 2), values(&many_y)));
-    close(&weighted.predict(matrix(&x, 2)).unwrap(), &repeated.predict(matrix(&x, 2)).unwrap(), 2e-3);
+    close(&weighted.predict(matrix(&x, 2)).unwrap(), &repeated.predict(matrix(&x, 2)).unwrap(), 1e-4);
 }

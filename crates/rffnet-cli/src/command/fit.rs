@@ -36,9 +36,6 @@ Ctrl-C stops after the current epoch and keeps the best model so far.";
 const SIMULATED_ROWS: usize = 10_000;
 const SIMULATED_TEST_ROWS: usize = 2_000;
 
-/// More frequencies (columns times features) than this, 16 GB of them, are a slip of the finger.
-const MOST_FREQUENCIES: usize = 4_000_000_000;
-
 /// Fit a model to a file or to a simulated set
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -105,7 +102,6 @@ impl Fit {
         }
 
         let (train, test) = self.samples(globals)?;
-        self.check_size(&train.table)?;
         let data = train.data()?;
         let tell = |line: &str| {
             if !globals.quiet {
@@ -139,19 +135,6 @@ impl Fit {
             text.push_str(&format!("\nmodel written to {}\n", path.display()));
         }
         print(&text)
-    }
-
-    fn check_size(&self, table: &Table) -> Result<(), Failure> {
-        let features = self.params.features.unwrap_or(0);
-        let most = MOST_FREQUENCIES / table.columns().max(1);
-        if features <= most {
-            return Ok(());
-        }
-        let columns = plural(table.columns(), "column");
-        Err(Failure::request(format!(
-            "features is {features}; with {columns} there can be at most {}",
-            count(most)
-        )))
     }
 
     /// The training part, and the test part if there is one.

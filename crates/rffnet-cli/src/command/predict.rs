@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   rffnet predict houses.rffnet new.csv > prices.csv
   rffnet predict iris.rffnet flowers.csv --proba -o classes.csv
-  tail -n +1 new.csv | rffnet predict houses.rffnet -
+  rffnet predict houses.rffnet - < new.csv
 
 Columns are matched by name where there are names: their order does not matter, further ones are ignored.";
 

@@ -155,9 +155,9 @@ fn gradients_and_losses_match_an_f64_network_and_its_central_differences() {
         let problem = problem(&case, &p, loss.as_ref());
         // Not all rows, not in order.
         let rows: Vec<usize> = (0..case.rows).rev().filter(|i| i % 7 != 3).collect();
-        let mut engine = GradientEngine::new(&p.map, case.outputs, case.rows);
+        let mut engine = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
         let (value, gradient) = engine.gradient(&problem, &p.map, &p.weights, &rows);
-        let gradient = flat(gradient, &p.map);
+        let gradient = flat(&gradient.weights, &p.map);
         let at = flat(&p.weights, &p.map);
         let count = rows.len() as f64;
         let f = |at: &[f64]| reference(&case, &p, at, &rows, count);
@@ -192,9 +192,9 @@ fn the_padding_of_the_head_has_no_gradient() {
     let loss = case.kind.build(0);
     let problem = problem(case, &p, loss.as_ref());
     let rows: Vec<usize> = (0..case.rows).collect();
-    let mut engine = GradientEngine::new(&p.map, case.outputs, case.rows);
+    let mut engine = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
     let (_, gradient) = engine.gradient(&problem, &p.map, &p.weights, &rows);
-    for output in gradient.beta.chunks_exact(p.map.padded()) {
+    for output in gradient.weights.beta.chunks_exact(p.map.padded()) {
         assert!(output[case.features..].iter().all(|&g| g == 0.0));
     }
 }
@@ -207,13 +207,13 @@ fn an_engine_can_be_used_again_for_a_smaller_batch() {
     let loss = case.kind.build(0);
     let problem = problem(case, &p, loss.as_ref());
     let rows: Vec<usize> = (0..case.rows).collect();
-    let mut used = GradientEngine::new(&p.map, 1, case.rows);
+    let mut used = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
     used.gradient(&problem, &p.map, &p.weights, &rows);
     let (again, after) = used.gradient(&problem, &p.map, &p.weights, &rows[..30]);
-    let after = after.clone();
-    let mut fresh = GradientEngine::new(&p.map, 1, 30);
+    let after = after.weights.clone();
+    let mut fresh = GradientEngine::new(&p.map, &p.weights, 30, Wanted::Relevances);
     let (value, gradient) = fresh.gradient(&problem, &p.map, &p.weights, &rows[..30]);
-    assert_eq!((again, &after), (value, &*gradient));
+    assert_eq!((again, &after), (value, &gradient.weights));
 }
 
 /// Central differences of the outputs along the standardised columns.
@@ -224,9 +224,11 @@ fn squared_slopes_match_finite_differences() {
         let p = case.instance(&mut rng);
         let (n, d) = (case.rows, case.columns);
         let rows: Vec<usize> = (0..n).collect();
-        let x = |data: &[f32]| outputs(Matrix::new(data, n, d).expect("shape"), &p.scale, &p.map, &p.weights);
+        let x = |data: &[f32]| {
+            outputs(Matrix::new(data, n, d).expect("shape"), &p.scale, &p.map, &p.weights, &rows)
+        };
         let matrix = Matrix::new(&p.x, n, d).expect("shape");
-        let got = squared_slopes(matrix, &p.scale, &p.map, &p.weights, &rows);
+        let got = mean_squared_slopes(matrix, &p.scale, &[(&p.map, &p.weights)], &rows, |_| 1.0);
         for (j, &got) in got.iter().enumerate() {
             let h = 0.01 / p.scale.inverse[j];
             let moved = |h: f32| -> Vec<f32> {
@@ -234,7 +236,7 @@ fn squared_slopes_match_finite_differences() {
             };
             let (above, below) = (x(&moved(h)), x(&moved(-h)));
             let slopes = above.iter().zip(&below).map(|(a, b)| ((a - b) as f64 / 0.02).powi(2));
-            let expected: f64 = slopes.sum();
+            let expected = slopes.sum::<f64>() / n as f64;
             assert!((got - expected).abs() < 0.01 * expected, "column {j}: {got} {expected}");
         }
     }

@@ -211,3 +211,34 @@ impl Kernel for Backward<'_> {
         }
     }
 }
+
+/// See [`super::backward_head`].
+pub(super) struct Head<'a> {
+    pub(super) frequencies: &'a Frequencies,
+    pub(super) rows: usize,
+    pub(super) outputs: usize,
+    pub(super) r: &'a [f32],
+    pub(super) tape: &'a Tape,
+    pub(super) grad_beta: &'a mut [f32],
+}
+
+impl Kernel for Head<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { frequencies, rows, outputs, r, tape, grad_beta } = self;
+        let (features, padded) = (frequencies.features(), frequencies.padded());
+        assert!(rows <= CHUNK);
+        assert_eq!(r.len(), rows * outputs);
+        assert_eq!(grad_beta.len(), outputs * padded);
+        tape.check(rows, padded);
+        for Panel { first, width, .. } in frequencies.panels() {
+            let (cos, _) = tape.panel(first, width);
+            let mut tiles = Outer { rows, outputs, r, waves: cos, width, to: grad_beta, first, padded };
+            // SAFETY: the lengths just asserted; a panel of the tape holds CHUNK rows of `width`.
+            unsafe { cover(s, outputs, width / S::LANES, &mut tiles) };
+        }
+        for grad in grad_beta.chunks_exact_mut(padded) {
+            grad[features..].fill(0.0); // the cosine of the padding is one
+        }
+    }
+}

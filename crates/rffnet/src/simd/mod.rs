@@ -130,18 +130,30 @@ pub fn backward(
     );
 }
 
-/// Adds squared slopes: `out[j] += sum_i sum_c (sum_s omega_js beta_cs sin P_is)^2` over the chunk recorded by
-/// [`forward`]; times `theta_j^2` it is the squared derivative of the predictions by column `j`.
+/// Slopes of one output: `out[i, j] = sum_s omega_js beta_s sin P_is` over the chunk recorded by [`forward`]; times
+/// `-theta_j` it is the derivative of the prediction by column `j`.
 pub fn slopes(
     path: Path,
     frequencies: &Frequencies,
     rows: usize,
     beta: &[f32],
-    k: usize,
     tape: &Tape,
-    out: &mut [f64],
+    out: &mut [f32],
 ) {
-    dispatch::run(path, slopes::Slopes { frequencies, rows, beta, outputs: k, tape, out });
+    dispatch::run(path, slopes::Slopes { frequencies, rows, beta, tape, out });
+}
+
+/// [`backward`] for the head alone: `grad_beta[c, s] += sum_i r_ic cos P_is`.
+pub fn backward_head(
+    path: Path,
+    frequencies: &Frequencies,
+    rows: usize,
+    k: usize,
+    r: &[f32],
+    tape: &Tape,
+    grad_beta: &mut [f32],
+) {
+    dispatch::run(path, backward::Head { frequencies, rows, outputs: k, r, tape, grad_beta });
 }
 
 /// Random features: `z[i, s] = cos P_is`, in rows of [`Frequencies::padded`] with zeros in the padding.

@@ -1,4 +1,4 @@
-//! Squared partial derivatives of the predictions, for importances.
+//! Partial derivatives of the predictions, for importances.
 #![allow(unsafe_code)]
 
 use super::dispatch::Kernel;
@@ -7,12 +7,13 @@ use super::lanes::Simd;
 use super::tile::{Tiles, cover, dots};
 use super::{CHUNK, Frequencies, Tape};
 
-/// Tiles of rows x columns: `out_j += (sum_s omega_js beta_s sin P_is)^2` for one output.
+/// Tiles of rows x columns: `out_ij = sum_s omega_js beta_s sin P_is` for one output.
 struct Output<'a> {
     frequencies: &'a Frequencies,
     beta: &'a [f32],
     tape: &'a Tape,
-    out: &'a mut [f64],
+    columns: usize,
+    out: &'a mut [f32],
 }
 
 impl<S: Simd> Tiles<S> for Output<'_> {
@@ -28,9 +29,9 @@ impl<S: Simd> Tiles<S> for Output<'_> {
                 dots(s, width, sin, (row * width, width), omega, (column * width, width), beta, sum)
             };
         }
-        for sum in &sum {
+        for (i, sum) in sum.iter().enumerate() {
             for (j, &sum) in sum.iter().enumerate() {
-                self.out[column + j] += f64::from(s.sum(sum)).powi(2);
+                self.out[(row + i) * self.columns + column + j] = s.sum(sum);
             }
         }
     }
@@ -41,24 +42,21 @@ pub(super) struct Slopes<'a> {
     pub(super) frequencies: &'a Frequencies,
     pub(super) rows: usize,
     pub(super) beta: &'a [f32],
-    pub(super) outputs: usize,
     pub(super) tape: &'a Tape,
-    pub(super) out: &'a mut [f64],
+    pub(super) out: &'a mut [f32],
 }
 
 impl Kernel for Slopes<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { frequencies, rows, beta, outputs, tape, out } = self;
+        let Self { frequencies, rows, beta, tape, out } = self;
         let (columns, padded) = (frequencies.columns(), frequencies.padded());
         assert!(rows <= CHUNK);
-        assert_eq!(beta.len(), outputs * padded);
-        assert_eq!(out.len(), columns);
+        assert_eq!(beta.len(), padded);
+        assert_eq!(out.len(), rows * columns);
         tape.check(rows, padded);
-        for beta in beta.chunks_exact(padded) {
-            let mut tiles = Output { frequencies, beta, tape, out };
-            // SAFETY: the lengths just asserted, and those of the tape that `check` implies.
-            unsafe { cover(s, rows, columns, &mut tiles) };
-        }
+        let mut tiles = Output { frequencies, beta, tape, columns, out };
+        // SAFETY: the lengths just asserted, and those of the tape that `check` implies.
+        unsafe { cover(s, rows, columns, &mut tiles) };
     }
 }

@@ -1,10 +1,10 @@
 //! Stochastic proximal descent: Algorithm 2 of the paper, with Adam or plain gradient steps, in one block of
 //! coordinates or alternating between head and relevances (PALM).
 
-use crate::features::{FeatureMap, GradientEngine, Problem, Weights, mean_loss};
+use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, mean_loss};
 use crate::params::{Plan, SolverKind};
 use crate::penalty::Penalty;
-use crate::rng::{Stream, shuffle};
+use crate::rng::{Stream, Use, shuffle, stream};
 use crate::simd::{self, Path, Prox};
 use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
 
@@ -12,6 +12,17 @@ use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
 pub(crate) struct Split {
     pub(crate) train: Vec<usize>,
     pub(crate) validation: Vec<usize>,
+}
+
+impl Split {
+    /// Holds out a share of the rows, at random.
+    pub(crate) fn new(rows: &[usize], validation_fraction: f64, seed: u64) -> Self {
+        let mut order = rows.to_vec();
+        shuffle(&mut order, &mut stream(seed, Use::Split));
+        let held_out = (validation_fraction * rows.len() as f64) as usize;
+        let train = order.split_off(held_out);
+        Self { train, validation: order }
+    }
 }
 
 /// What a descent leaves behind.
@@ -66,6 +77,7 @@ pub(crate) struct Descent<'a> {
     beta: Block,
     theta: Block,
     intercept: Block,
+    linear: Block,
     order: Vec<usize>,
     batch: usize,
     step: usize,
@@ -86,11 +98,12 @@ impl<'a> Descent<'a> {
         let batch = plan.batch_size.min(train.len());
         let batches = if plan.drop_last { train.len() / batch } else { train.len().div_ceil(batch) };
         Self {
-            engine: GradientEngine::new(map, problem.outputs, batch),
+            engine: GradientEngine::new(map, &start, batch, Wanted::Relevances),
             // The head is trained with the cosines' factor folded in; its penalty is stated without.
             beta: Block::new(start.beta.len(), plan.penalty.in_units(plan.feature_scale()), adam),
             theta: Block::new(start.theta.len(), plan.penalty_theta, adam),
             intercept: Block::new(start.intercept.len(), Penalty::default(), adam),
+            linear: Block::new(start.linear.len(), Penalty::default(), adam),
             order: train.to_vec(),
             batch,
             step: 0,
@@ -128,14 +141,16 @@ impl<'a> Descent<'a> {
         self.step += 1;
         let w = &mut self.weights;
         let (loss, g) = self.engine.gradient(self.problem, self.map, w, rows);
+        let g = &g.weights;
         self.beta.step(path, &mut w.beta, &g.beta, lr);
+        self.linear.step(path, &mut w.linear, &g.linear, lr);
         if self.plan.intercept {
             self.intercept.step(path, &mut w.intercept, &g.intercept, lr);
         }
         match self.plan.solver {
             SolverKind::PalmAdam | SolverKind::PalmSgd => {
                 let (_, g) = self.engine.gradient(self.problem, self.map, w, rows);
-                self.theta.step(path, &mut w.theta, &g.theta, lr);
+                self.theta.step(path, &mut w.theta, &g.weights.theta, lr);
             }
             _ => self.theta.step(path, &mut w.theta, &g.theta, lr),
         }
@@ -178,7 +193,7 @@ pub(crate) fn descend(
             best.stopped = Stopped::Diverged;
             break;
         }
-        best.history.push(EpochLoss { epoch, train, validation }, &descent.weights.theta);
+        best.history.push(EpochLoss { epoch, train, validation }, &map.spread(&descent.weights.theta));
         if !validating || loss < best.loss {
             best.weights.clone_from(&descent.weights);
             best.loss = loss;

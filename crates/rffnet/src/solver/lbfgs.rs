@@ -12,10 +12,12 @@ const TRIALS: usize = 10;
 
 /// A point with its value and gradient.
 #[derive(Debug, Clone)]
-pub(crate) struct Point {
+pub(crate) struct Point<T> {
     pub(crate) x: Vec<f64>,
     pub(crate) value: f64,
     pub(crate) gradient: Vec<f64>,
+    /// Whatever else the evaluation found.
+    pub(crate) note: T,
 }
 
 /// The curvature seen so far.
@@ -26,18 +28,18 @@ pub(crate) struct Lbfgs {
 }
 
 impl Lbfgs {
-    /// Moves to a better point along a quasi-Newton direction; `None` when there is none to be found. `first` is the
-    /// length of the very first step.
-    pub(crate) fn step(
+    /// Moves to a better point along a quasi-Newton direction; `None` when there is none to be found. The
+    /// very first step is at most `first` long.
+    pub(crate) fn step<T>(
         &mut self,
-        at: &Point,
+        at: &Point<T>,
         first: f64,
-        evaluate: &mut dyn FnMut(Vec<f64>) -> Point,
-    ) -> Option<Point> {
+        evaluate: &mut dyn FnMut(Vec<f64>) -> Point<T>,
+    ) -> Option<Point<T>> {
         loop {
             let direction = self.direction(&at.gradient);
             let slope = dot(&at.gradient, &direction);
-            let length = if self.steps.is_empty() { first / norm(&direction).max(first) } else { 1.0 };
+            let length = if self.steps.is_empty() { (first / norm(&direction)).min(1.0) } else { 1.0 };
             let found = if slope < 0.0 { line_search(at, &direction, slope, length, evaluate) } else { None };
             match found {
                 Some(point) => {
@@ -51,7 +53,7 @@ impl Lbfgs {
         }
     }
 
-    fn remember(&mut self, from: &Point, to: &Point) {
+    fn remember<T>(&mut self, from: &Point<T>, to: &Point<T>) {
         let step = difference(&to.x, &from.x);
         let change = difference(&to.gradient, &from.gradient);
         // Only pairs of clearly positive curvature keep the approximation positive definite.
@@ -89,17 +91,17 @@ impl Lbfgs {
 
 /// Bracketing with the strong Wolfe conditions, or their approximate form where values are equal up to rounding
 /// (Hager and Zhang).
-fn line_search(
-    at: &Point,
+fn line_search<T>(
+    at: &Point<T>,
     direction: &[f64],
     slope: f64,
     first: f64,
-    evaluate: &mut dyn FnMut(Vec<f64>) -> Point,
-) -> Option<Point> {
+    evaluate: &mut dyn FnMut(Vec<f64>) -> Point<T>,
+) -> Option<Point<T>> {
     let mut t = first;
     let (mut low, mut low_value, mut low_slope) = (0.0, at.value, slope);
     let mut high = f64::INFINITY;
-    let mut best: Option<Point> = None;
+    let mut best: Option<Point<T>> = None;
     for _ in 0..TRIALS {
         let mut x = at.x.clone();
         add(&mut x, t, direction);
@@ -154,10 +156,10 @@ fn add(to: &mut [f64], factor: f64, other: &[f64]) {
 mod tests {
     use super::*;
 
-    fn minimise(start: &[f64], f: impl Fn(&[f64]) -> (f64, Vec<f64>), steps: usize) -> Point {
+    fn minimise(start: &[f64], f: impl Fn(&[f64]) -> (f64, Vec<f64>), steps: usize) -> Point<()> {
         let mut evaluate = |x: Vec<f64>| {
             let (value, gradient) = f(&x);
-            Point { x, value, gradient }
+            Point { x, value, gradient, note: () }
         };
         let mut at = evaluate(start.to_vec());
         let mut solver = Lbfgs::default();

@@ -20,6 +20,10 @@ pub enum Stopped {
     Diverged,
     /// The target is the same everywhere: there was nothing to learn.
     ConstantTarget,
+    /// The exact solver had nothing left to gain.
+    Converged,
+    /// The time allowed ran out.
+    Budget,
 }
 
 impl fmt::Display for Stopped {
@@ -30,6 +34,8 @@ impl fmt::Display for Stopped {
             Stopped::Interrupted => "interrupted",
             Stopped::Diverged => "diverged",
             Stopped::ConstantTarget => "constant-target",
+            Stopped::Converged => "converged",
+            Stopped::Budget => "budget",
         })
     }
 }
