@@ -5,7 +5,7 @@ use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
-use crate::params::{Init, Missing, Params, Plan, Shape};
+use crate::params::{Init, Missing, Params, Plan, Shape, SolverKind};
 use crate::rng::{Stream, Use, stream, uniform};
 use crate::scale::{ColumnStatistics, column_statistics};
 use crate::solver::descent::{Split, descend};
@@ -110,6 +110,8 @@ impl<'a> Fit<'a> {
         let trained = if target.constant {
             warnings.push("the target has the same value in every row; the model predicts that value".into());
             setting.constant(&plan)
+        } else if plan.solver == SolverKind::Varpro {
+            setting.varpro(&plan, self.params.budget, observer)
         } else {
             setting.descent(&plan, observer)
         };
@@ -126,6 +128,7 @@ impl<'a> Fit<'a> {
         let slopes = mean_squared_slopes(data.x, &problem.scale, &networks, &rows, |i| problem.weight(i));
         let unit = if target.scale.len() == 1 { target.scale[0] } else { 1.0 };
         let importance = slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect();
+        let guard = if plan.solver == SolverKind::Varpro { guard(data, &rows) } else { Vec::new() };
         let summary = Summary {
             rows: rows.len(),
             validation_rows: trained.validation_rows,
@@ -134,6 +137,7 @@ impl<'a> Fit<'a> {
             stopped: trained.stopped,
             validation_loss: (trained.validation_rows > 0 && !target.constant).then_some(trained.loss),
             baseline_loss: trained.baseline.is_finite().then_some(trained.baseline),
+            chosen: trained.chosen,
             warnings,
             losses: trained.history.losses().to_vec(),
         };
@@ -149,7 +153,7 @@ impl<'a> Fit<'a> {
             kernel,
             link: loss.link(),
             feature_scale,
-            guard: Vec::new(),
+            guard,
             params: plan,
             summary,
         };
@@ -163,6 +167,23 @@ impl<'a> Fit<'a> {
             history: trained.history,
         })
     }
+}
+
+/// How far predictions of an exact regression may leave the range of the training target, as a share of it: a row far
+/// outside the training data must not be extrapolated without bound.
+const LEEWAY: f64 = 0.1;
+
+fn guard(data: &Data<'_>, rows: &[usize]) -> Vec<(f64, f64)> {
+    let Target::Values { values, outputs } = data.y else { return Vec::new() };
+    (0..outputs)
+        .map(|c| {
+            let column = || rows.iter().map(|&i| values[i * outputs + c]);
+            let (low, high) =
+                (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
+            let room = LEEWAY * (high - low);
+            (low - room, high + room)
+        })
+        .collect()
 }
 
 /// A custom loss must speak of the kind of target there is.
@@ -199,6 +220,8 @@ pub(crate) struct Trained {
     pub(crate) baseline: f64,
     pub(crate) validation_rows: usize,
     pub(crate) history: History,
+    /// See [`Summary::chosen`].
+    pub(crate) chosen: String,
 }
 
 impl Setting<'_> {
@@ -244,6 +267,7 @@ impl Setting<'_> {
             baseline: 0.0,
             validation_rows: 0,
             history: History::default(),
+            chosen: String::new(),
         }
     }
 
@@ -267,6 +291,7 @@ impl Setting<'_> {
             baseline,
             validation_rows: split.validation.len(),
             history: outcome.history,
+            chosen: String::new(),
         }
     }
 

@@ -36,6 +36,7 @@
 //! of threads. The crate does no input or output beyond its model file.
 #![deny(missing_docs)]
 
+mod committee;
 mod error;
 mod features;
 mod file;
@@ -50,6 +51,7 @@ mod names;
 mod normal;
 mod params;
 mod penalty;
+mod recipe;
 mod rng;
 mod scale;
 pub mod select;
@@ -65,7 +67,9 @@ pub use fit::Fit;
 pub use loss::{Link, Loss, LossKind};
 pub use matrix::{Data, Matrix, Target};
 pub use model::{Model, Summary, Task};
-pub use params::{ClassWeight, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind};
+pub use params::{
+    ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
+};
 pub use penalty::{Penalty, PenaltyKind};
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};

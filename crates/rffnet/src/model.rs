@@ -38,6 +38,8 @@ pub struct Summary {
     pub validation_loss: Option<f64>,
     /// Loss of the best constant on the same rows (the training rows without a validation part).
     pub baseline_loss: Option<f64>,
+    /// What the varpro solver chose, in one line; empty for descent.
+    pub chosen: String,
     /// What the user should know, a sentence each.
     pub warnings: Vec<String>,
     /// Losses from epoch to epoch.

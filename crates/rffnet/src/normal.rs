@@ -83,6 +83,7 @@ impl Design {
 
 /// Means over rows: `Z'WZ / n`, targets included.
 pub(crate) struct Moments {
+    rows: usize,
     columns: usize,
     targets: usize,
     /// `(columns + targets)` squared, lower triangle, row-major.
@@ -137,7 +138,15 @@ impl Moments {
         }
         let count = rows.len() as f64;
         gram.iter_mut().for_each(|g| *g /= count);
-        Self { columns, targets, gram }
+        Self { rows: rows.len(), columns, targets, gram }
+    }
+
+    /// Moments of both sets of rows together.
+    pub(crate) fn merged(&self, other: &Self) -> Self {
+        let (a, b) = (self.rows as f64, other.rows as f64);
+        let mean = |(x, y): (&f64, &f64)| (a * x + b * y) / (a + b);
+        let gram = self.gram.iter().zip(&other.gram).map(mean).collect();
+        Self { rows: self.rows + other.rows, gram, ..*self }
     }
 
     /// `Z'Wy / n`, one vector per target.

@@ -33,6 +33,32 @@ named_enum! {
         PalmAdam => "palm-adam",
         /// Gradient descent, alternating between head and relevances.
         PalmSgd => "palm-sgd",
+        /// Variable projection: the head exactly, L-BFGS for the rest.
+        Varpro => "varpro",
+    }
+}
+
+named_enum! {
+    /// What becomes of the frequencies, with the varpro solver.
+    pub enum SpectrumMode "spectrum" {
+        /// They stay as drawn.
+        Fixed => "fixed",
+        /// They are learned once the relevances have settled.
+        Learned => "learned",
+        /// Learned ones and fresh ones together.
+        Auto => "auto",
+    }
+}
+
+named_enum! {
+    /// How much work is done, with the varpro solver.
+    pub enum Effort "effort" {
+        /// A fifth of normal.
+        Quick => "quick",
+        /// About 0.1 s for 200 x 10, 15 s for 10,000 x 20, two minutes for 50,000 x 100.
+        Normal => "normal",
+        /// Five times normal.
+        Thorough => "thorough",
     }
 }
 
@@ -110,6 +136,11 @@ named_enum! {
 /// | `validation_fraction` | 0.1 | rows held out to choose the best epoch | 0 up to, not including, 1 |
 /// | `class_weight` | `none` | weights of the classes | `none`, `balanced` |
 /// | `missing` | `error` | missing values | `error`, `mean` |
+/// | `spectrum` | `auto` | learn frequencies too (varpro) | see [`SpectrumMode`] |
+/// | `linear` | true | linear terms beside the features (varpro) | |
+/// | `committee` | by effort: 1, 3, 5 | networks that are averaged (varpro) | at least 1 |
+/// | `effort` | `normal` | how much work to do (varpro) | see [`Effort`] |
+/// | `budget` | none | seconds after which to stop with what there is (varpro) | above 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[allow(missing_docs)] // the table above documents each field
@@ -135,6 +166,11 @@ pub struct Params {
     pub validation_fraction: Option<f64>,
     pub class_weight: Option<ClassWeight>,
     pub missing: Option<Missing>,
+    pub spectrum: Option<SpectrumMode>,
+    pub linear: Option<bool>,
+    pub committee: Option<usize>,
+    pub effort: Option<Effort>,
+    pub budget: Option<f64>,
 }
 
 impl Default for Params {
@@ -161,6 +197,11 @@ impl Default for Params {
             validation_fraction: None,
             class_weight: None,
             missing: None,
+            spectrum: None,
+            linear: None,
+            committee: None,
+            effort: None,
+            budget: None,
         }
     }
 }
@@ -203,12 +244,23 @@ pub struct Plan {
     pub random_head: bool,
     /// The last, partial batch of an epoch is left out.
     pub drop_last: bool,
+    pub spectrum: SpectrumMode,
+    pub linear: bool,
+    pub committee: Option<usize>,
+    pub effort: Effort,
+    /// A number of features that was asked for; otherwise varpro chooses.
+    pub fixed_features: Option<usize>,
+    /// A penalty that was asked for; otherwise varpro chooses.
+    pub fixed_alpha: Option<f64>,
 }
 
 impl Plan {
     /// A loss of the caller's sees the target as it is, and is minimised by descent.
     pub(crate) fn use_custom_loss(&mut self) {
         self.standardise_target = false;
+        if self.solver == SolverKind::Varpro {
+            self.solver = SolverKind::Adam;
+        }
     }
 
     /// What multiplies the cosines.
@@ -272,10 +324,33 @@ impl Params {
             let need = "at least 0 and below 1 (0 means no validation part and no early stopping)";
             return Err(Error::parameter("validation-fraction", validation_fraction, need));
         }
+        let exact = matches!(loss, LossKind::Squared | LossKind::CrossEntropy);
+        let ridge = matches!(self.penalty, None | Some(PenaltyKind::L2)) && kind_theta == PenaltyKind::None;
         let solver = match self.solver {
+            SolverKind::Auto if !paper && exact && ridge && !self.asks_for_descent() => SolverKind::Varpro,
             SolverKind::Auto => SolverKind::Adam,
+            SolverKind::Varpro if !exact => {
+                return Err(Error::Unsupported(format!(
+                    "the varpro solver is for the squared and the cross-entropy loss; the loss {loss} needs adam"
+                )));
+            }
+            SolverKind::Varpro if !ridge => {
+                return Err(Error::Unsupported(
+                    "the varpro solver has an l2 penalty on the head and none on the relevances; use adam"
+                        .into(),
+                ));
+            }
             other => other,
         };
+        let varpro = solver == SolverKind::Varpro;
+        if let Some(committee) = self.committee {
+            at_least_one("committee", committee)?;
+        }
+        if let Some(budget) = self.budget
+            && !(budget > 0.0 && budget.is_finite())
+        {
+            return Err(Error::parameter("budget", budget, "a positive number of seconds"));
+        }
         Ok(Plan {
             preset: self.preset,
             seed: self.seed,
@@ -293,7 +368,14 @@ impl Params {
                 "batch-size",
                 self.batch_size.unwrap_or(if paper { 128 } else { batch_size(shape.rows) }),
             )?,
-            epochs: at_least_one("epochs", self.epochs.unwrap_or(if paper { 100 } else { 60 }))?,
+            epochs: at_least_one(
+                "epochs",
+                self.epochs.unwrap_or(match () {
+                    () if paper => 100,
+                    () if varpro => 40,
+                    () => 60,
+                }),
+            )?,
             patience: match (self.patience, paper) {
                 (Some(k), _) => Some(at_least_one("patience", k)?),
                 (None, true) => Some(10),
@@ -308,7 +390,22 @@ impl Params {
                 && matches!(loss, LossKind::Squared | LossKind::Huber { .. } | LossKind::Quantile { .. }),
             random_head: paper,
             drop_last: paper,
+            spectrum: self.spectrum.unwrap_or(SpectrumMode::Auto),
+            linear: self.linear.unwrap_or(varpro) && varpro,
+            committee: self.committee,
+            effort: self.effort.unwrap_or(Effort::Normal),
+            fixed_features: self.random_features,
+            fixed_alpha: self.alpha,
         })
+    }
+
+    /// Whether something is set that only descent knows.
+    fn asks_for_descent(&self) -> bool {
+        self.lr.is_some()
+            || self.schedule.is_some()
+            || self.batch_size.is_some()
+            || self.patience.is_some()
+            || self.init.is_some()
     }
 }
 
@@ -374,6 +471,12 @@ mod tests {
             standardise_target: false,
             random_head: true,
             drop_last: true,
+            spectrum: SpectrumMode::Auto,
+            linear: false,
+            committee: None,
+            effort: Effort::Normal,
+            fixed_features: None,
+            fixed_alpha: None,
         };
         assert_eq!(plan, expected);
     }

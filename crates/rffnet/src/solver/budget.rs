@@ -29,10 +29,15 @@ impl<'a> Watch<'a> {
     }
 
     /// After a step.
-    pub(crate) fn step(&mut self, train: f64, validation: f64) -> ControlFlow<()> {
+    pub(crate) fn step(
+        &mut self,
+        train: f64,
+        validation: f64,
+        theta: impl Fn() -> Vec<f32>,
+    ) -> ControlFlow<()> {
         self.steps += 1;
         let (train, validation) = (train * self.unit, validation * self.unit);
-        self.history.push(EpochLoss { epoch: self.steps, train, validation: Some(validation) }, &[]);
+        self.history.push(EpochLoss { epoch: self.steps, train, validation: Some(validation) }, &theta());
         let progress = Progress {
             epoch: self.steps,
             epochs: self.planned.max(self.steps),

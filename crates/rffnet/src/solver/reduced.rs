@@ -47,6 +47,11 @@ impl<'a> Reduced<'a> {
         Self { problem, rows, plan, warm: None, factor: None }
     }
 
+    /// The same heads on other rows, starting from the last one.
+    pub(crate) fn on(self, rows: &'a [usize]) -> Self {
+        Self { rows, ..self }
+    }
+
     /// The reduced objective and its gradient by the relevances, and by the spectrum if that is wanted.
     pub(crate) fn evaluate(&mut self, map: &FeatureMap, theta: &[f32], wanted: Wanted) -> Evaluation {
         let (weights, coefficients) = self.head(map, theta);

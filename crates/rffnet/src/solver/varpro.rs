@@ -37,6 +37,11 @@ impl Frame {
         Self { map, theta: kept.iter().map(|&a| self.theta[a]).collect() }
     }
 
+    /// theta spread over all columns.
+    fn relevances(&self) -> Vec<f32> {
+        self.map.spread(&self.theta)
+    }
+
     fn pack(&self, spectrum: bool) -> Vec<f64> {
         let wide = |v: &[f32]| v.iter().map(|&v| v as f64).collect::<Vec<_>>();
         let mut x = wide(&self.theta);
@@ -75,8 +80,6 @@ pub(crate) struct Stage<'a> {
 #[derive(Clone)]
 pub(crate) struct Settled {
     pub(crate) frame: Frame,
-    /// The head on the training rows.
-    pub(crate) weights: Weights,
     pub(crate) alpha: f64,
     /// Validation loss; the reduced objective where there is no validation part.
     pub(crate) loss: f64,
@@ -112,7 +115,7 @@ pub(crate) fn settle(
                 mean_loss(problem, &frame.map, &weights, &split.validation)
             };
             if best.as_ref().is_none_or(|b| loss < b.loss) && loss.is_finite() {
-                *best = Some(Settled { frame, weights, alpha, loss });
+                *best = Some(Settled { frame, alpha, loss });
             }
             loss
         };
@@ -130,7 +133,7 @@ pub(crate) fn settle(
             } else {
                 waited += 1;
             }
-            if watch.step(at.value, loss).is_break() {
+            if watch.step(at.value, loss, || base.unpack(&at.x, stage.spectrum).relevances()).is_break() {
                 break;
             }
             if stalled || waited >= PATIENCE {
@@ -142,10 +145,5 @@ pub(crate) fn settle(
             break;
         }
     }
-    best.unwrap_or_else(|| Settled {
-        weights: Weights::zeros(&start.map, problem.outputs),
-        frame: start,
-        alpha: stage.alphas[0],
-        loss: f64::INFINITY,
-    })
+    best.unwrap_or_else(|| Settled { frame: start, alpha: stage.alphas[0], loss: f64::INFINITY })
 }

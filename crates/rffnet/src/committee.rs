@@ -1,0 +1,376 @@
+//! Training by variable projection: search with few features, learn the spectrum, finish with many; several times over.
+//!
+//! Each member of the committee holds out other rows and draws other frequencies:
+//!
+//! 1. **start**: several scales of the relevances, and relevances re-weighted by the slopes of a first fit, a few steps
+//!    each; the best on the held-out rows goes on (later members start from the first one's relevances);
+//! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak;
+//! 3. **drop** columns whose absence the held-out rows do not notice;
+//! 4. **learn**: frequencies and phases join;
+//! 5. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
+//!    more on all rows.
+
+use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
+use crate::fit::{Setting, Trained};
+use crate::init;
+use crate::loss::Link;
+use crate::normal::{Design, Moments};
+use crate::params::Plan;
+use crate::recipe::Recipe;
+use crate::rng::{Stream, Use, stream};
+use crate::solver::budget::Watch;
+use crate::solver::descent::Split;
+use crate::solver::reduced::{HeadPlan, Reduced};
+use crate::solver::varpro::{Frame, Settled, Stage, settle};
+use crate::solver::{Observer, Stopped};
+
+/// Penalties from strong to weak, and the one that starts are compared at.
+const ALPHAS: [f64; 3] = [1e-3, 1e-4, 1e-5];
+const START_ALPHA: f64 = 1e-3;
+/// Without rows to choose by, one penalty in the middle has to do.
+const BLIND_ALPHA: f64 = 1e-4;
+
+/// Steps from each start before they are compared.
+const START_STEPS: usize = 6;
+/// Rounds of re-weighting by slopes.
+const REWEIGHTINGS: usize = 3;
+
+/// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
+const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
+const UNNOTICED: f64 = 0.003;
+
+/// Steps of the final penalty, up and down, and how far it may go.
+const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
+const PENALTY_RANGE: (f64, f64) = (1e-8, 10.0);
+
+/// One trained network of the committee.
+struct Member {
+    map: FeatureMap,
+    weights: Weights,
+    loss: f64,
+    baseline: f64,
+    held_out: usize,
+    alpha: f64,
+    /// The relevances it settled on, spread over all columns, for the next members to start from.
+    relevances: Vec<f32>,
+}
+
+impl Setting<'_> {
+    /// The committee.
+    pub(crate) fn varpro(&self, plan: &Plan, budget: Option<f64>, observer: &mut dyn Observer) -> Trained {
+        let recipe = Recipe::new(plan, self.rows.len(), self.support().len(), self.problem.outputs);
+        let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
+        let mut watch = Watch::new(observer, budget, planned, self.problem.unit);
+        let mut members: Vec<Member> = Vec::new();
+        for number in 0..recipe.committee {
+            if number > 0 && watch.stopped() {
+                break;
+            }
+            let guide = members.first().map(|m| m.relevances.clone());
+            members.push(self.member(plan, &recipe, number, guide, &mut watch));
+        }
+        let count = members.len() as f64;
+        Trained {
+            stopped: watch.reason().unwrap_or(Stopped::Converged),
+            epochs: watch.steps,
+            best_epoch: watch.steps,
+            loss: self.problem.unit * members.iter().map(|m| m.loss).sum::<f64>() / count,
+            baseline: self.problem.unit * members.iter().map(|m| m.baseline).sum::<f64>() / count,
+            validation_rows: members[0].held_out,
+            history: std::mem::take(&mut watch.history),
+            chosen: chosen(&recipe, &members, self.rows.len()),
+            networks: members.into_iter().map(|m| (m.map, m.weights)).collect(),
+        }
+    }
+
+    fn member(
+        &self,
+        plan: &Plan,
+        recipe: &Recipe,
+        number: usize,
+        guide: Option<Vec<f32>>,
+        watch: &mut Watch<'_>,
+    ) -> Member {
+        let problem = self.problem;
+        // Members differ in everything that is drawn; the first one has the seed itself.
+        let seed = plan.seed.wrapping_add((number as u64) << 40);
+        let split = Split::new(self.rows, plan.validation_fraction, seed);
+        let mut rng = stream(seed, Use::Frequencies);
+        let search = Split {
+            train: split.train[..recipe.search_rows.min(split.train.len())].to_vec(),
+            validation: split.validation.clone(),
+        };
+        let asked = [plan.fixed_alpha.unwrap_or(BLIND_ALPHA)];
+        let choosing = plan.fixed_alpha.is_none() && !split.validation.is_empty();
+        let alphas: &[f64] = if choosing { &ALPHAS } else { &asked };
+        let stage = |spectrum: bool| Stage { alphas, steps: recipe.steps, spectrum, linear: plan.linear };
+
+        let map = self.draw(plan, recipe.search_features, &mut rng);
+        let start = match &guide {
+            Some(theta) => pick(&map, theta),
+            None => self.best_start(plan, recipe, &map, &search, watch),
+        };
+        let settled = settle(problem, &search, Frame { map, theta: start }, &stage(false), watch);
+        let settled = drop_columns(problem, &search, settled, plan.linear);
+        let relevances = settled.frame.map.spread(&settled.frame.theta);
+
+        let learned = (recipe.learned > 0).then(|| {
+            let frame = if recipe.learned == settled.frame.map.features() {
+                settled.frame.clone()
+            } else {
+                self.redraw(plan, &settled.frame, recipe.learned, &mut rng)
+            };
+            settle(problem, &search, frame, &stage(true), watch)
+        });
+        let fresh = (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, &mut rng));
+        let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh.as_ref());
+        let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
+        let (weights, alpha, loss) = finish(problem, &split, self.rows, &frame, alpha, choosing, plan.linear);
+        let floor = self.constant_weights(&frame.map);
+        let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+        Member {
+            baseline: mean_loss(problem, &frame.map, &floor, judged),
+            map: frame.map,
+            weights,
+            loss,
+            held_out: split.validation.len(),
+            alpha,
+            relevances,
+        }
+    }
+
+    /// Other frequencies for the same relevances.
+    fn redraw(&self, plan: &Plan, frame: &Frame, features: usize, rng: &mut Stream) -> Frame {
+        let drawn = Frame { map: self.draw(plan, features, rng), theta: vec![1.0; self.support().len()] };
+        let kept = drawn.keep(|j, _| frame.map.support.contains(&j));
+        Frame { theta: frame.theta.clone(), ..kept }
+    }
+
+    /// A few steps from each start; the one with the smallest validation loss.
+    fn best_start(
+        &self,
+        plan: &Plan,
+        recipe: &Recipe,
+        map: &FeatureMap,
+        split: &Split,
+        watch: &mut Watch<'_>,
+    ) -> Vec<f32> {
+        let d = map.support.len() as f32;
+        let range: Vec<f32> = map.support.iter().map(|&j| self.range[j]).collect();
+        let even = |scale: f32| vec![scale / d.sqrt(); map.support.len()];
+        let mut starts = vec![even(1.0), even(3.0), init::constant(&range, map.columns())];
+        starts.push(self.reweighted(plan, map, even(1.5), split));
+        let alphas = [if split.validation.is_empty() { BLIND_ALPHA } else { START_ALPHA }];
+        let stage = Stage {
+            alphas: &alphas,
+            steps: START_STEPS.min(recipe.steps),
+            spectrum: false,
+            linear: plan.linear,
+        };
+        let mut best: Option<Settled> = None;
+        for theta in starts {
+            let settled = settle(self.problem, split, Frame { map: map.clone(), theta }, &stage, watch);
+            if best.as_ref().is_none_or(|b| settled.loss < b.loss) {
+                best = Some(settled);
+            }
+            if watch.stopped() {
+                break;
+            }
+        }
+        best.map_or_else(|| even(1.0), |b| b.frame.theta)
+    }
+
+    /// Relevances in proportion to the slopes of the fit with the relevances before, of unchanged length: columns that
+    /// act only through interactions rise out of the noise.
+    fn reweighted(&self, plan: &Plan, map: &FeatureMap, start: Vec<f32>, split: &Split) -> Vec<f32> {
+        let length = |theta: &[f32]| theta.iter().map(|t| t * t).sum::<f32>().sqrt();
+        let wanted = length(&start);
+        let mut theta = start;
+        for _ in 0..REWEIGHTINGS {
+            let head = HeadPlan { alpha: START_ALPHA, linear: plan.linear };
+            let (weights, _) = Reduced::new(self.problem, &split.train, head).head(map, &theta);
+            let without_linear = Weights { linear: Vec::new(), ..weights };
+            let network = [(map, &without_linear)];
+            let p = self.problem;
+            let slopes = mean_squared_slopes(p.x, &p.scale, &network, &split.train, |i| p.weight(i));
+            let next: Vec<f32> = map.support.iter().map(|&j| slopes[j].sqrt() as f32).collect();
+            let size = length(&next);
+            if !(size > 0.0 && size.is_finite()) {
+                break;
+            }
+            theta = next.iter().map(|t| t * wanted / size).collect();
+        }
+        theta
+    }
+}
+
+/// One line for people: sizes from the data's shape, the rest from the held-out rows.
+fn chosen(recipe: &Recipe, members: &[Member], rows: usize) -> String {
+    let networks = match members.len() {
+        1 => "1 network".into(),
+        many => format!("the average of {many} networks"),
+    };
+    let first = &members[0];
+    let kept = first.map.support.len();
+    let columns = first.map.columns();
+    let searched =
+        if recipe.search_rows < rows { format!(" on {} rows", recipe.search_rows) } else { String::new() };
+    let alphas: Vec<String> = members.iter().map(|m| format!("{:.0e}", m.alpha)).collect();
+    format!(
+        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them, alpha {}",
+        recipe.learned + recipe.fresh,
+        recipe.learned,
+        recipe.fresh,
+        alphas.join(" ")
+    )
+}
+
+/// Values of the supported columns.
+fn pick(map: &FeatureMap, all: &[f32]) -> Vec<f32> {
+    map.support.iter().map(|&j| all[j]).collect()
+}
+
+/// Drops as many small relevances as the held-out rows do not notice.
+fn drop_columns(problem: &Problem<'_>, split: &Split, settled: Settled, linear: bool) -> Settled {
+    let largest = settled.frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
+    if split.validation.is_empty() || largest == 0.0 {
+        return settled;
+    }
+    let mut tried = settled.frame.theta.len();
+    for share in DROPS {
+        let frame = settled.frame.keep(|_, theta| theta.abs() >= share * largest);
+        if frame.theta.len() == tried || frame.theta.len() == settled.frame.theta.len() {
+            continue;
+        }
+        tried = frame.theta.len();
+        let head = HeadPlan { alpha: settled.alpha, linear };
+        let (weights, _) = Reduced::new(problem, &split.train, head).head(&frame.map, &frame.theta);
+        let loss = mean_loss(problem, &frame.map, &weights, &split.validation);
+        if loss <= settled.loss * (1.0 + UNNOTICED) {
+            return Settled { frame, loss, alpha: settled.alpha };
+        }
+    }
+    settled
+}
+
+/// One frame of the learned and the fresh features. Relevances carry the size of the frequencies: those of a column
+/// have the root mean square they would have when drawn.
+fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Frame {
+    let parts: Vec<&Frame> = learned.into_iter().chain(fresh).collect();
+    let s: usize = parts.iter().map(|p| p.map.features()).sum();
+    let columns = settled.theta.len();
+    let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
+    for a in 0..columns {
+        let row = &mut omega[a * s..(a + 1) * s];
+        let mut at = 0;
+        for part in &parts {
+            let k = part.map.features();
+            let source = &part.map.omega[a * k..(a + 1) * k];
+            row[at..at + k].iter_mut().zip(source).for_each(|(o, w)| *o = w * part.theta[a]);
+            at += k;
+        }
+        let drawn = parts
+            .last()
+            .map_or(1.0, |p| root_mean_square(&p.map.omega[a * p.map.features()..][..p.map.features()]));
+        // A spectrum without fresh features has moved from what was drawn; the settled frame still has that.
+        let drawn = if fresh.is_some() {
+            drawn
+        } else {
+            root_mean_square(&settled.map.omega[a * settled.map.features()..][..settled.map.features()])
+        };
+        theta[a] = (root_mean_square(row) / drawn) as f32;
+        if theta[a] > 0.0 {
+            row.iter_mut().for_each(|o| *o /= theta[a]);
+        }
+    }
+    let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
+    let map = FeatureMap::on(settled.map.columns(), settled.map.support.to_vec(), omega, phase);
+    Frame { map, theta }
+}
+
+fn root_mean_square(values: &[f32]) -> f64 {
+    (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt().max(1e-30)
+}
+
+/// The head on all rows, with the penalty that does best on the held-out ones; and the loss there.
+fn finish(
+    problem: &Problem<'_>,
+    split: &Split,
+    all: &[usize],
+    frame: &Frame,
+    alpha: f64,
+    choosing: bool,
+    linear: bool,
+) -> (Weights, f64, f64) {
+    let design = Design::new(&frame.map, linear);
+    let mut weights = Weights::zeros(&frame.map, problem.outputs);
+    weights.theta.copy_from_slice(&frame.theta);
+    let judged = if split.validation.is_empty() { all } else { &split.validation };
+    let judge = |weights: &Weights| mean_loss(problem, &frame.map, weights, judged);
+    let choose = |mut loss: &mut dyn FnMut(f64) -> f64| {
+        if choosing { climb(alpha, &mut loss) } else { (alpha, loss(alpha)) }
+    };
+    if problem.loss.link() == Link::Identity {
+        let moments = |rows: &[usize]| Moments::new(problem, &frame.map, &frame.theta, rows, linear, None);
+        let train = moments(&split.train);
+        let solve = |moments: &Moments, alpha: f64, weights: &mut Weights| {
+            let mut coefficients = moments.cross();
+            moments.factor(alpha).solve(&mut coefficients);
+            design.apply(&coefficients, weights);
+        };
+        let (alpha, loss) = choose(&mut |alpha| {
+            solve(&train, alpha, &mut weights);
+            judge(&weights)
+        });
+        let whole =
+            if split.validation.is_empty() { train } else { train.merged(&moments(&split.validation)) };
+        solve(&whole, alpha, &mut weights);
+        return (weights, alpha, loss);
+    }
+    let mut reduced = Reduced::new(problem, &split.train, HeadPlan { alpha, linear });
+    let (alpha, loss) = choose(&mut |alpha| {
+        reduced.plan.alpha = alpha;
+        judge(&reduced.head(&frame.map, &frame.theta).0)
+    });
+    reduced.plan.alpha = alpha;
+    let (weights, _) = reduced.on(all).head(&frame.map, &frame.theta);
+    (weights, alpha, loss)
+}
+
+/// Walks the penalty up or down as long as the loss falls.
+fn climb(start: f64, mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
+    let mut best = (start, loss(start));
+    for factor in [PENALTY_STEP, 1.0 / PENALTY_STEP] {
+        let mut moved = false;
+        loop {
+            let alpha = best.0 * factor;
+            if !(PENALTY_RANGE.0..=PENALTY_RANGE.1).contains(&alpha) {
+                break;
+            }
+            let next = loss(alpha);
+            if next >= best.1 || !next.is_finite() {
+                break;
+            }
+            best = (alpha, next);
+            moved = true;
+        }
+        if moved {
+            break;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn climbing_finds_the_valley() {
+        for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
+            let (alpha, _) = climb(start, |a: f64| (a / valley).ln().powi(2));
+            assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
+        }
+        assert_eq!(climb(1e-3, |_| f64::NAN).0, 1e-3);
+    }
+}

@@ -1,0 +1,123 @@
+//! How much work `auto` does, decided from the data's shape by counting multiplications: never by a clock, so that a
+//! fit is the same on every machine.
+
+use crate::params::{Effort, Plan, SpectrumMode};
+
+/// Multiplications spent on 200 rows of 10 columns, at normal effort.
+const WORK: f64 = 1e10;
+/// How that grows: with rows up to `MANY`, with rows beyond, with columns.
+const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
+const MANY: f64 = 50_000.0;
+const COLUMNS: (f64, f64) = (10.0, 0.17);
+
+/// Evaluations a stage takes, about; for classes each takes more than one Gram matrix.
+const SEARCH_EVALUATIONS: f64 = 60.0;
+const LEARN_EVALUATIONS: f64 = 60.0;
+const CLASS_FACTOR: f64 = 2.0;
+
+/// Shares of the work: the search for relevances, learning the spectrum, the final heads.
+const SEARCH: f64 = 0.25;
+const LEARN: f64 = 0.45;
+const FINISH: f64 = 0.3;
+
+/// Features to search with: enough to tell columns apart, few enough for many evaluations.
+const SEARCH_FEATURES: usize = 300;
+const MOST_FEATURES: f64 = 4000.0;
+
+/// Sizes of everything a committee member does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Recipe {
+    pub(crate) committee: usize,
+    /// Rows the relevances and frequencies are learned on.
+    pub(crate) search_rows: usize,
+    pub(crate) search_features: usize,
+    /// Features whose frequencies are learned; 0 for none.
+    pub(crate) learned: usize,
+    /// Features drawn afresh for the final head; 0 for none.
+    pub(crate) fresh: usize,
+    /// L-BFGS steps per penalty.
+    pub(crate) steps: usize,
+}
+
+impl Recipe {
+    pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
+        let (n, d) = (rows as f64, columns as f64);
+        let effort = match plan.effort {
+            Effort::Quick => 0.2,
+            Effort::Normal => 1.0,
+            Effort::Thorough => 5.0,
+        };
+        let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
+        let work = effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
+        let committee = plan.committee.unwrap_or(match plan.effort {
+            Effort::Quick => 1,
+            Effort::Normal => 3,
+            Effort::Thorough => 5,
+        });
+        let each = work / committee as f64;
+        let classes = plan.loss.is_classification();
+        let grams = if classes { CLASS_FACTOR * outputs as f64 } else { 1.0 };
+        // More features than rows learn nothing more; linear terms are part of every Gram matrix.
+        let linear = if plan.linear { d } else { 0.0 };
+        let features = |flops_per_row: f64, most: f64| -> usize {
+            let pass = 4.0 * d + 60.0;
+            // s solves (s + linear)^2 + s * pass = flops per row
+            let b = linear + 0.5 * pass;
+            let s = (flops_per_row + b * b - linear * linear).max(0.0).sqrt() - b;
+            s.min(most).max(24.0) as usize
+        };
+        let most = MOST_FEATURES.min(n);
+        let search_features = SEARCH_FEATURES.min((rows / 2).max(24));
+        let m = search_features as f64 + linear;
+        let per_row = SEARCH_EVALUATIONS * grams * (m * m + search_features as f64 * (4.0 * d + 60.0));
+        // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
+        let enough = 5.0 * m;
+        let search_rows = (SEARCH * each / per_row).max(enough).min(n) as usize;
+        let learned = features(LEARN * each / (LEARN_EVALUATIONS * grams * search_rows as f64), most / 4.0);
+        let finish_grams = if classes { 4.0 * grams } else { 2.0 };
+        let total = features(FINISH * each / (finish_grams * n), most);
+        let (learned, fresh) = match (plan.spectrum, plan.fixed_features) {
+            (SpectrumMode::Fixed, total_wanted) => (0, total_wanted.unwrap_or(total)),
+            (SpectrumMode::Learned, wanted) => (wanted.unwrap_or(learned), 0),
+            (SpectrumMode::Auto, None) => (learned, total.saturating_sub(learned).max(learned)),
+            (SpectrumMode::Auto, Some(wanted)) => (wanted / 2, wanted - wanted / 2),
+        };
+        Self { committee, search_rows, search_features, learned, fresh, steps: plan.epochs }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Params, Shape};
+
+    fn recipe(rows: usize, columns: usize, effort: Effort) -> Recipe {
+        let shape = Shape { rows, columns, classification: false };
+        let params = Params { effort: Some(effort), ..Params::default() };
+        Recipe::new(&params.plan(shape).expect("valid"), rows, columns, 1)
+    }
+
+    #[test]
+    fn more_effort_and_more_rows_buy_more_features() {
+        let total = |r: Recipe| r.learned + r.fresh;
+        for (rows, columns) in [(50, 3), (200, 10), (10_000, 20), (50_000, 100), (1_000_000, 28)] {
+            let [quick, normal, thorough] =
+                [Effort::Quick, Effort::Normal, Effort::Thorough].map(|e| recipe(rows, columns, e));
+            assert!(quick.committee < normal.committee && normal.committee < thorough.committee);
+            assert!(total(quick) <= total(thorough), "{quick:?} {thorough:?}");
+            assert!(normal.search_rows <= rows && normal.search_features <= rows.max(24));
+            assert!(total(normal) <= 2 * MOST_FEATURES as usize && total(normal) >= 24);
+        }
+        assert!(total(recipe(200, 10, Effort::Normal)) < total(recipe(10_000, 10, Effort::Normal)));
+    }
+
+    #[test]
+    fn a_number_that_was_asked_for_is_kept() {
+        let shape = Shape { rows: 1000, columns: 5, classification: false };
+        for mode in [SpectrumMode::Auto, SpectrumMode::Fixed, SpectrumMode::Learned] {
+            let params = Params { random_features: Some(77), spectrum: Some(mode), ..Params::default() };
+            let recipe = Recipe::new(&params.plan(shape).expect("valid"), 1000, 5, 1);
+            assert_eq!(recipe.learned + recipe.fresh, 77, "{mode}");
+        }
+    }
+}
