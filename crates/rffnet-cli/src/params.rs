@@ -2,27 +2,38 @@
 
 use clap::Args;
 use rffnet::{
-    ClassWeight, Init, Kernel, LossKind, Missing, Params, PenaltyKind, Plan, Preset, Sampling, Schedule,
-    Shape, SolverKind,
+    ClassWeight, Effort, Init, Kernel, LossKind, Missing, Params, PenaltyKind, Plan, Preset, Sampling,
+    Schedule, Shape, SolverKind, SpectrumMode,
 };
 use serde::Deserialize;
 
 use crate::values::{self, named};
 
-/// Appends the default to a help text, asked from the library so that it is stated once.
-fn with_default(text: &str, value: fn(&Plan) -> String) -> String {
-    let of = |params: &Params, rows| {
+/// What `value` is in a plan; both sizes of data are named where it depends on them.
+fn planned(params: &Params, value: fn(&Plan) -> String) -> String {
+    let of = |rows| {
         let shape = Shape { rows, columns: 10, classification: false };
         params.plan(shape).map(|plan| value(&plan)).unwrap_or_default()
     };
-    let (auto, paper) = (Params::default(), Params::paper());
-    let (few, many, frozen) = (of(&auto, 1_000), of(&auto, 1_000_000), of(&paper, 1_000));
-    let default = if few == many { few } else { format!("{few} for 1,000 rows, {many} for 1,000,000") };
-    if default == frozen {
-        format!("{text} [default: {default}]")
-    } else {
-        format!("{text} [default: {default}; paper: {frozen}]")
-    }
+    let (few, many) = (of(1_000), of(1_000_000));
+    if few == many { few } else { format!("{few} for 1,000 rows, {many} for 1,000,000") }
+}
+
+/// Appends the default of descent and of the paper to a help text, asked from the library so that it is stated once.
+fn with_default(text: &str, value: fn(&Plan) -> String) -> String {
+    format!("{text} [default: {}]", descent(value))
+}
+
+/// The same where varpro has a default of its own.
+fn with_defaults(text: &str, varpro: fn(&Plan) -> String, value: fn(&Plan) -> String) -> String {
+    let varpro = planned(&Params { solver: SolverKind::Varpro, ..Params::default() }, varpro);
+    format!("{text} [default: {varpro}; descent: {}]", descent(value))
+}
+
+fn descent(value: fn(&Plan) -> String) -> String {
+    let auto = planned(&Params { solver: SolverKind::Adam, ..Params::default() }, value);
+    let paper = planned(&Params::paper(), value);
+    if auto == paper { auto } else { format!("{auto}; paper: {paper}") }
 }
 
 /// Declares the flags and, from the same list, how those of a configuration file fill the gaps.
@@ -59,10 +70,12 @@ param_options! {
         help = with_default("How frequencies are drawn; orthogonal for the gaussian kernel only", |p| p.sampling.to_string()))]
     sampling: Sampling,
     #[arg(long, help_heading = "Model", value_name = "S", value_parser = values::whole::<usize>,
-        help = with_default("Number of random features", |p| p.random_features.to_string()))]
+        help = with_defaults("Number of random features", |_| "chosen from the data".into(),
+            |p| p.random_features.to_string()))]
     features: usize,
     #[arg(long, help_heading = "Model", value_name = "L", value_parser = values::real, allow_negative_numbers = true,
-        help = with_default("Strength of the penalty on the head", |p| format!("{:?}", p.penalty.l1 + p.penalty.l2)))]
+        help = with_defaults("Strength of the penalty on the head", |_| "chosen on held-out rows".into(),
+            |p| format!("{:?}", p.penalty.l1 + p.penalty.l2)))]
     alpha: f64,
     #[arg(long, help_heading = "Model", value_parser = named(PenaltyKind::ALL),
         help = with_default("Its shape", |_| PenaltyKind::L2.to_string()))]
@@ -82,14 +95,34 @@ param_options! {
     #[arg(long, help_heading = "Model", value_parser = named(Missing::ALL),
         help = with_default("Missing values: refuse them, or take the column's mean", |p| p.missing.to_string()))]
     missing: Missing,
+    #[arg(long, help_heading = "Model", value_parser = named(SpectrumMode::ALL),
+        help = with_default("Frequencies: as drawn, learned, or some of both; varpro", |p| p.spectrum.to_string()))]
+    spectrum: SpectrumMode,
+    /// Linear terms beside the features; varpro [default: true]
+    #[arg(long, help_heading = "Model", value_name = "BOOL")]
+    linear: bool,
+    /// Networks that are averaged; varpro [default: 1, 3 or 5, by effort]
+    #[arg(long, help_heading = "Model", value_name = "M", value_parser = values::whole::<usize>)]
+    committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),
-        help = with_default("The solver; auto is the preset's", |_| SolverKind::Auto.to_string()))]
+        help = with_default("The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other \
+            losses, with other penalties than l2 on the head, with --lr, --schedule, --batch-size, --patience or \
+            --init, and in the paper's preset", |_| SolverKind::Auto.to_string()))]
     solver: SolverKind,
+    #[arg(long, help_heading = "Optimisation", value_parser = named(Effort::ALL),
+        help = with_default("How much work to do: a fifth of normal, or five times as much; varpro",
+            |p| p.effort.to_string()))]
+    effort: Effort,
+    /// Stop after so many seconds with what there is; varpro [default: none]
+    #[arg(long, help_heading = "Optimisation", value_name = "SECONDS", value_parser = values::real,
+        allow_negative_numbers = true)]
+    budget: f64,
     #[arg(long, help_heading = "Optimisation", value_parser = named(Init::ALL),
         help = with_default("Where the relevances start", |p| p.init.to_string()))]
     init: Init,
     #[arg(long, help_heading = "Optimisation", value_name = "T", value_parser = values::whole::<usize>,
-        help = with_default("Passes over the rows, at most", |p| p.epochs.to_string()))]
+        help = with_defaults("Steps per penalty, or passes over the rows with descent, at most",
+            |p| p.epochs.to_string(), |p| p.epochs.to_string()))]
     epochs: usize,
     #[arg(long, help_heading = "Optimisation", value_name = "R", value_parser = values::real, allow_negative_numbers = true,
         help = with_default("Learning rate", |p| format!("{:?}", p.lr)))]
@@ -105,7 +138,7 @@ param_options! {
             |p| p.patience.map_or("no such stop".into(), |k| k.to_string())))]
     patience: usize,
     #[arg(long, help_heading = "Optimisation", value_name = "F", value_parser = values::real, allow_negative_numbers = true,
-        help = with_default("Share of the rows held out to choose the best epoch; 0 for none",
+        help = with_default("Share of the rows held out to choose by; 0 for none",
             |p| format!("{:?}", p.validation_fraction)))]
     validation_fraction: f64,
 }
@@ -134,6 +167,11 @@ impl ParamOptions {
             validation_fraction: self.validation_fraction,
             class_weight: self.class_weight,
             missing: self.missing,
+            spectrum: self.spectrum,
+            linear: self.linear,
+            committee: self.committee,
+            effort: self.effort,
+            budget: self.budget,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rffnet::{Observer, Progress};
+use rffnet::{Observer, Progress, SolverKind};
 
 use crate::failure::say;
 use crate::text::{number, seconds};
@@ -18,17 +18,24 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Back to the start of the line, and clear it.
 const CLEAR: &str = "\r\x1b[K";
 
+/// What a fit is made of: the word for what an observer is told of.
+pub(crate) fn step(solver: SolverKind) -> &'static str {
+    if solver == SolverKind::Varpro { "step" } else { "epoch" }
+}
+
 /// Draws one line on the terminal and ends the fit when Ctrl-C was pressed.
 pub(crate) struct Watch {
     interrupted: Arc<AtomicBool>,
     begun: Instant,
     drawn: Option<Instant>,
     visible: bool,
+    /// `epoch` or `step`.
+    step: &'static str,
 }
 
 impl Watch {
-    /// From here on the first Ctrl-C ends the fit after its epoch; the second ends the process.
-    pub(crate) fn new(quiet: bool) -> Self {
+    /// From here on the first Ctrl-C ends the fit after its epoch or step; the second ends the process.
+    pub(crate) fn new(quiet: bool, step: &'static str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         let visible = !quiet && io::stderr().is_terminal();
@@ -39,13 +46,13 @@ impl Watch {
             if !quiet {
                 let clear = if visible { CLEAR } else { "" };
                 say(format_args!(
-                    "{clear}stopping after this epoch and keeping the best (Ctrl-C again: stop at once)"
+                    "{clear}stopping after this {step} and keeping the best (Ctrl-C again: stop at once)"
                 ));
             }
         };
         // Without a handler Ctrl-C ends the process at once, which is worse, but no reason not to fit.
         let _ = ctrlc::set_handler(handler);
-        Self { interrupted, begun: Instant::now(), drawn: None, visible }
+        Self { interrupted, begun: Instant::now(), drawn: None, visible, step }
     }
 
     fn draw(&mut self, progress: &Progress) {
@@ -54,7 +61,7 @@ impl Watch {
             return;
         }
         self.drawn = Some(now);
-        let line = line(progress, self.begun.elapsed().as_secs_f64());
+        let line = line(progress, self.step, self.begun.elapsed().as_secs_f64());
         let width = terminal_size::terminal_size_of(io::stderr()).map_or(80, |(w, _)| usize::from(w.0));
         let line: String = line.chars().take(width.saturating_sub(1)).collect();
         let mut out = io::stderr();
@@ -62,14 +69,17 @@ impl Watch {
     }
 }
 
-/// `epoch 12/60  loss 0.0831  validation 0.0790  eta 3 s`
-fn line(progress: &Progress, elapsed: f64) -> String {
+/// `epoch 12/60  loss 0.0831  validation 0.0790  eta 3 s`; how many steps there will be is not known.
+fn line(progress: &Progress, step: &str, elapsed: f64) -> String {
     let left = elapsed / progress.epoch.max(1) as f64 * progress.epochs.saturating_sub(progress.epoch) as f64;
     let validation =
         progress.validation_loss.map_or(String::new(), |v| format!("  validation {}", number(v)));
     let eta = if left < 10.0 { format!("{left:.0} s") } else { seconds(left) };
     let loss = number(progress.train_loss);
-    format!("epoch {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
+    if step == "step" {
+        return format!("step {}  loss {loss}{validation}", progress.epoch);
+    }
+    format!("{step} {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
 }
 
 impl Observer for Watch {

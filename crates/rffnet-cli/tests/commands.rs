@@ -94,7 +94,7 @@ fn select_finds_the_columns_and_keeps_the_model() {
     let folder = Folder::new();
     folder.generate("jse3 --rows 600 --seed 1 -o a.csv");
     folder.generate("jse3 --rows 300 --seed 2 -o b.csv");
-    folder.ok("fit a.csv -t y --features 100 --epochs 40 -q -o m.rffnet");
+    folder.ok("fit a.csv -t y --effort quick -q -o m.rffnet");
     let report = folder.json("select m.rffnet b.csv --target y -o s.rffnet");
     for key in ["method", "fdr", "selected", "ranking", "note"] {
         assert!(keys(&report).contains(&key), "{key}");

@@ -253,6 +253,7 @@ fn python_reads_a_model_file() {
     folder.write("three.csv", folder.text("counts.csv").lines().enumerate().map(third).collect::<String>());
     let cases = [
         ("houses.csv", "--target price", "new.csv", ""),
+        ("houses.csv", "--target price --solver adam", "new.csv", ""),
         ("houses.csv", "--target price --preset paper", "new.csv", ""),
         ("houses.csv", "--target rooms --loss poisson", "later.csv", ""),
         ("customers.csv", "--target left --missing mean", "customers.csv", "--proba"),
@@ -340,7 +341,7 @@ fn explained(page: &str, key: &str) -> bool {
 #[test]
 fn every_key_of_the_json_objects_is_explained() {
     let folder = folder();
-    let small = "--features 20 --epochs 2";
+    let small = "--features 20 --epochs 2 --effort quick";
     let objects = [
         folder.json(&format!(
             "fit customers.csv --target left --missing mean --test-fraction 0.2 {small} -o c.rffnet"
@@ -365,7 +366,7 @@ fn every_key_of_the_json_objects_is_explained() {
 #[test]
 fn every_part_of_the_model_file_is_explained() {
     let folder = folder();
-    folder.ok("fit houses.csv --target price --features 20 --epochs 2 -o m.rffnet");
+    folder.ok("fit houses.csv --target price --features 20 --epochs 2 --effort quick -o m.rffnet");
     let bytes = folder.read("m.rffnet");
     let length = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
     let header: Value = serde_json::from_slice(&bytes[8..8 + length]).expect("JSON");

@@ -72,6 +72,80 @@ fn the_human_report() {
     assert!(!run.stderr.contains("epoch "), "no progress line where there is no terminal");
 }
 
+/// Nothing but the target: varpro, and what it chose.
+#[test]
+fn the_human_report_of_the_default_solver() {
+    let folder = Folder::new();
+    folder.generate("jse3 --rows 120 -o a.csv");
+    let run = folder.run("fit a.csv -t y --test-fraction 0.2 -o m.rffnet").ok();
+    for part in
+        ["3 networks of ", " and linear terms, gaussian kernel, squared loss, varpro\n", "\nfit         "]
+    {
+        assert!(run.stdout.contains(part), "{part}:\n{}", run.stdout);
+    }
+    let line = |text: &str, label: &str| -> String {
+        let line = text.lines().find(|line| line.starts_with(label));
+        line.unwrap_or_else(|| panic!("no {label}:\n{text}")).to_string()
+    };
+    let fit = line(&run.stdout, "fit ");
+    assert!(fit.contains(" steps, ") && !fit.contains("epoch") && !fit.contains("kept"), "{fit}");
+    let report = folder.json("fit a.csv -t y --test-fraction 0.2");
+    check_contract(&report);
+    assert_eq!((&report["solver"], &report["stopped"]), (&"varpro".into(), &"converged".into()));
+    let chosen = report["chosen"].as_str().expect("a text");
+    assert!(chosen.contains("features") && chosen.contains("alpha"), "{chosen}");
+    assert_eq!(line(&run.stdout, "chose "), format!("chose       {chosen}"));
+    let inspected = folder.ok("inspect m.rffnet");
+    assert_eq!(line(&inspected, "chose "), format!("chose       {chosen}"));
+    let solver = line(&inspected, "solver ");
+    assert!(solver.contains("varpro, spectrum auto, effort normal, at most 40 steps"), "{solver}");
+    assert_eq!(folder.json("inspect m.rffnet")["summary"]["chosen"], chosen);
+}
+
+#[test]
+fn a_budget_that_runs_out_is_said() {
+    let folder = Folder::new();
+    folder.generate("jse3 --rows 300 -o a.csv");
+    let run = folder.run("fit a.csv -t y --budget 0.001 -o m.rffnet").ok();
+    assert!(run.stderr.contains("warning: the budget of 0.001 s ran out; "), "{}", run.stderr);
+    assert!(run.stdout.contains(", the budget ran out, "), "{}", run.stdout);
+    let report = folder.json("fit a.csv -t y --budget 0.001 --quiet");
+    assert_eq!(report["stopped"], "budget");
+    let warnings = report["warnings"].as_array().expect("a list");
+    assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("ran out"))), "{warnings:?}");
+    assert_eq!(folder.ok("predict m.rffnet a.csv").lines().count(), 301);
+    let enough = folder.json("fit a.csv -t y --budget 1e6 --effort quick");
+    assert_eq!((&enough["stopped"], &enough["warnings"]), (&"converged".into(), &serde_json::json!([])));
+}
+
+#[test]
+fn the_solver_follows_from_what_is_asked_for() {
+    let folder = Folder::new();
+    folder.generate("jse3 --rows 60 -o a.csv");
+    let rows: String = (0..60).map(|i| format!("{},{},{}\n", i % 7, i % 5, (i * 3) % 4)).collect();
+    folder.write("counts.csv", format!("a,b,y\n{rows}"));
+    let cases = [
+        ("a.csv", "", "varpro"),
+        ("a.csv", "--alpha 0.01 --penalty l2", "varpro"),
+        ("a.csv", "--lr 0.01", "adam"),
+        ("a.csv", "--schedule cosine", "adam"),
+        ("a.csv", "--batch-size 10", "adam"),
+        ("a.csv", "--patience 3", "adam"),
+        ("a.csv", "--init regressor", "adam"),
+        ("a.csv", "--penalty l1", "adam"),
+        ("a.csv", "--alpha-theta 0.1", "adam"),
+        ("a.csv", "--preset paper", "adam"),
+        ("a.csv", "--loss huber", "adam"),
+        ("counts.csv", "--loss poisson", "adam"),
+        ("counts.csv", "--task classification", "varpro"),
+    ];
+    for (data, flags, solver) in cases {
+        let report = folder.json(&format!("fit {data} -t y {flags} --effort quick --features 16 --epochs 2"));
+        assert_eq!(report["solver"], solver, "{flags}");
+        assert_eq!(report["chosen"] == "", solver == "adam", "{flags}");
+    }
+}
+
 #[test]
 fn the_task_is_said_and_can_be_chosen() {
     let folder = Folder::new();
@@ -109,10 +183,12 @@ fn a_constant_target_fits_a_constant() {
 #[test]
 fn the_same_for_any_number_of_threads() {
     let folder = Folder::new();
-    for solver in ["adam", "sgd", "palm-adam", "palm-sgd"] {
+    for solver in ["varpro", "adam", "sgd", "palm-adam", "palm-sgd"] {
         // More rows than one chunk, so that the threads have something to share.
-        let fit =
-            format!("fit --dataset gse1 --rows 1500 --batch-size 700 --solver {solver} --lr 0.01 {SMALL} -q");
+        let fit = format!(
+            "fit --dataset gse1 --rows 1500 --batch-size 700 --solver {solver} --lr 0.01 \
+                     --features 32 --epochs 3 --effort quick -q"
+        );
         folder.ok(&format!("{fit} --threads 1 -o one.rffnet"));
         folder.ok(&format!("{fit} --threads 2 -o two.rffnet"));
         assert!(folder.read("one.rffnet") == folder.read("two.rffnet"), "{solver}");
@@ -166,7 +242,8 @@ fn balanced_classes_change_the_model() {
     let rows: String = (0..200).map(|i| format!("{},{}\n", (i * 37) % 101, i32::from(i % 10 == 0))).collect();
     folder.write("rare.csv", format!("a,y\n{rows}"));
     let share = |flag: &str| {
-        folder.ok(&format!("fit rare.csv -t y {flag} --epochs 20 --features 16 -q -o m.rffnet"));
+        folder
+            .ok(&format!("fit rare.csv -t y {flag} --solver adam --epochs 20 --features 16 -q -o m.rffnet"));
         let predicted = folder.json("predict m.rffnet rare.csv --proba");
         let p = predicted["probabilities"].as_array().expect("rows");
         p.iter().map(|row| row[1].as_f64().expect("a number")).sum::<f64>() / 200.0
@@ -231,4 +308,30 @@ fn every_parameter_reaches_the_model() {
     }
     assert_eq!((plan["penalty"]["l1"].as_f64(), plan["penalty"]["l2"].as_f64()), (Some(0.125), Some(0.375)));
     assert_eq!(plan["penalty-theta"]["l2"], 0.25);
+
+    let flags = "--solver varpro --spectrum learned --linear false --committee 2 --effort thorough --features 24 \
+                 --alpha 0.5 --epochs 2 --budget 100";
+    folder.ok(&format!("fit --dataset jse3 --rows 100 {flags} -q -o m.rffnet"));
+    let report = folder.json("inspect m.rffnet");
+    let expected = [
+        ("solver", Value::from("varpro")),
+        ("spectrum", "learned".into()),
+        ("linear", false.into()),
+        ("committee", 2.into()),
+        ("effort", "thorough".into()),
+        ("random-features", 24.into()),
+        ("fixed-features", 24.into()),
+        ("fixed-alpha", 0.5.into()),
+        ("epochs", 2.into()),
+    ];
+    for (key, value) in expected {
+        assert_eq!(report["params"][key], value, "{key}");
+    }
+    assert_eq!(report["committee"], 2);
+    folder
+        .write("v.toml", "spectrum = 'fixed'\nlinear = true\ncommittee = 1\neffort = 'quick'\nbudget = 90\n");
+    folder.ok("fit --dataset jse3 --rows 100 --config v.toml --features 24 --epochs 2 -q -o m.rffnet");
+    let plan = &folder.json("inspect m.rffnet")["params"];
+    assert_eq!((&plan["spectrum"], &plan["linear"]), (&"fixed".into(), &true.into()));
+    assert_eq!((&plan["committee"], &plan["effort"]), (&1.into(), &"quick".into()));
 }

@@ -126,7 +126,7 @@ fn text_labels_come_back() {
         csv += &format!("{},{},\"{label}\"\n", i % 4, (i * 7) % 5);
     }
     folder.write("a.csv", csv);
-    folder.ok("fit a.csv --target kind --features 64 --epochs 60 -q -o m.rffnet");
+    folder.ok("fit a.csv --target kind --effort quick -q -o m.rffnet");
     let predicted = folder.ok("predict m.rffnet a.csv --proba");
     let mut lines = predicted.lines();
     let header = "prediction,p_plain,\"p_with \"\"quote\"\"\",\"p_with, comma\",p_ä b";

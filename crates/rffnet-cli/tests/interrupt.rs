@@ -32,15 +32,19 @@ fn interrupt(child: &Child) {
 #[test]
 fn once_keeps_the_best_model() {
     let folder = Folder::new();
-    let child =
-        start(&folder, "fit --dataset gse1 --rows 500 --features 32 --epochs 100000000 --json -o m.rffnet");
-    interrupt(&child);
-    let output = child.wait_with_output().expect("ends");
-    assert_eq!(output.status.code(), Some(0));
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(report["stopped"], "interrupted");
-    assert!(report["test"]["mse"].is_f64());
-    assert_eq!(folder.json("inspect m.rffnet")["summary"]["stopped"], "interrupted");
+    for fit in [
+        "--rows 500 --solver adam --features 32 --epochs 100000000",
+        "--rows 2000 --solver varpro --features 100 --committee 1000",
+    ] {
+        let child = start(&folder, &format!("fit --dataset gse1 {fit} --json -o m.rffnet"));
+        interrupt(&child);
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(output.status.code(), Some(0), "{fit}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(report["stopped"], "interrupted", "{fit}");
+        assert!(report["test"]["mse"].is_f64());
+        assert_eq!(folder.json("inspect m.rffnet")["summary"]["stopped"], "interrupted");
+    }
 }
 
 #[test]
@@ -48,7 +52,10 @@ fn twice_ends_at_once() {
     let folder = Folder::new();
     folder.write("m.rffnet", "old");
     // One epoch of this takes many seconds.
-    let child = start(&folder, "fit --dataset jse3 --rows 300000 --features 4000 --epochs 1000 -o m.rffnet");
+    let child = start(
+        &folder,
+        "fit --dataset jse3 --rows 300000 --solver adam --features 4000 --epochs 1000 -o m.rffnet",
+    );
     interrupt(&child);
     interrupt(&child);
     let output = child.wait_with_output().expect("ends");

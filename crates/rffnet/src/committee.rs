@@ -11,7 +11,7 @@
 //!    more on all rows.
 
 use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
-use crate::fit::{Setting, Trained};
+use crate::fit::{Setting, Trained, beats};
 use crate::init;
 use crate::loss::Link;
 use crate::normal::{Design, Moments};
@@ -37,7 +37,10 @@ const REWEIGHTINGS: usize = 3;
 
 /// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
-const UNNOTICED: f64 = 0.003;
+const UNNOTICED: f64 = 0.0005;
+
+/// What more columns must gain over fewer.
+const WORTH_MORE_COLUMNS: f64 = 0.02;
 
 /// Steps of the final penalty, up and down, and how far it may go.
 const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
@@ -51,6 +54,7 @@ struct Member {
     baseline: f64,
     held_out: usize,
     alpha: f64,
+    beats_constant: bool,
     /// The relevances it settled on, spread over all columns, for the next members to start from.
     relevances: Vec<f32>,
 }
@@ -76,6 +80,7 @@ impl Setting<'_> {
             best_epoch: watch.steps,
             loss: self.problem.unit * members.iter().map(|m| m.loss).sum::<f64>() / count,
             baseline: self.problem.unit * members.iter().map(|m| m.baseline).sum::<f64>() / count,
+            beats_constant: members.iter().any(|m| m.beats_constant),
             validation_rows: members[0].held_out,
             history: std::mem::take(&mut watch.history),
             chosen: chosen(&recipe, &members, self.rows.len()),
@@ -111,30 +116,43 @@ impl Setting<'_> {
             None => self.best_start(plan, recipe, &map, &search, watch),
         };
         let settled = settle(problem, &search, Frame { map, theta: start }, &stage(false), watch);
-        let settled = drop_columns(problem, &search, settled, plan.linear);
-        let relevances = settled.frame.map.spread(&settled.frame.theta);
-
-        let learned = (recipe.learned > 0).then(|| {
-            let frame = if recipe.learned == settled.frame.map.features() {
-                settled.frame.clone()
-            } else {
-                self.redraw(plan, &settled.frame, recipe.learned, &mut rng)
-            };
+        let fewer = match &guide {
+            Some(guide) => restrict(&settled, guide),
+            None => drop_columns(problem, &search, &settled, plan.linear),
+        };
+        let learn = |settled: &Settled, rng: &mut Stream, watch: &mut Watch<'_>| {
+            let frame = self.redraw(plan, &settled.frame, recipe.learned, rng);
             settle(problem, &search, frame, &stage(true), watch)
-        });
+        };
+        // A column that the relevances alone can do without may still be of use to learned frequencies: the first
+        // member tries both ways, the others follow.
+        let (settled, learned) = if recipe.learned == 0 {
+            (fewer, None)
+        } else {
+            let short = learn(&fewer, &mut rng.clone(), watch);
+            let undecided = guide.is_none() && fewer.frame.theta.len() < settled.frame.theta.len();
+            let long = (undecided && !watch.stopped()).then(|| learn(&settled, &mut rng, watch));
+            match long {
+                Some(long) if long.loss < short.loss * (1.0 - WORTH_MORE_COLUMNS) => (settled, Some(long)),
+                _ => (fewer, Some(short)),
+            }
+        };
+        let relevances = settled.frame.map.spread(&settled.frame.theta);
         let fresh = (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, &mut rng));
         let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh.as_ref());
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
-        let (weights, alpha, loss) = finish(problem, &split, self.rows, &frame, alpha, choosing, plan.linear);
         let floor = self.constant_weights(&frame.map);
         let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+        let head = HeadPlan { alpha, linear: plan.linear };
+        let finished = finish(problem, &split, self.rows, &frame, head, choosing);
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judged),
+            beats_constant: beats(problem, &frame.map, &finished.judged, &floor, judged),
             map: frame.map,
-            weights,
-            loss,
+            weights: finished.weights,
+            loss: finished.loss,
             held_out: split.validation.len(),
-            alpha,
+            alpha: finished.alpha,
             relevances,
         }
     }
@@ -230,11 +248,16 @@ fn pick(map: &FeatureMap, all: &[f32]) -> Vec<f32> {
     map.support.iter().map(|&j| all[j]).collect()
 }
 
+/// On the columns that have a relevance in `guide`.
+fn restrict(settled: &Settled, guide: &[f32]) -> Settled {
+    Settled { frame: settled.frame.keep(|j, _| guide[j] != 0.0), ..settled.clone() }
+}
+
 /// Drops as many small relevances as the held-out rows do not notice.
-fn drop_columns(problem: &Problem<'_>, split: &Split, settled: Settled, linear: bool) -> Settled {
+fn drop_columns(problem: &Problem<'_>, split: &Split, settled: &Settled, linear: bool) -> Settled {
     let largest = settled.frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
     if split.validation.is_empty() || largest == 0.0 {
-        return settled;
+        return settled.clone();
     }
     let mut tried = settled.frame.theta.len();
     for share in DROPS {
@@ -250,7 +273,7 @@ fn drop_columns(problem: &Problem<'_>, split: &Split, settled: Settled, linear: 
             return Settled { frame, loss, alpha: settled.alpha };
         }
     }
-    settled
+    settled.clone()
 }
 
 /// One frame of the learned and the fresh features. Relevances carry the size of the frequencies: those of a column
@@ -292,49 +315,65 @@ fn root_mean_square(values: &[f32]) -> f64 {
     (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt().max(1e-30)
 }
 
-/// The head on all rows, with the penalty that does best on the held-out ones; and the loss there.
+/// A final head.
+struct Finished {
+    /// On all rows.
+    weights: Weights,
+    /// With the same penalty on the training rows, of which `loss` is the loss on the held-out ones.
+    judged: Weights,
+    alpha: f64,
+    loss: f64,
+}
+
+/// The head on all rows, with the penalty that does best on the held-out ones if it is to be chosen.
 fn finish(
     problem: &Problem<'_>,
     split: &Split,
     all: &[usize],
     frame: &Frame,
-    alpha: f64,
+    plan: HeadPlan,
     choosing: bool,
-    linear: bool,
-) -> (Weights, f64, f64) {
-    let design = Design::new(&frame.map, linear);
-    let mut weights = Weights::zeros(&frame.map, problem.outputs);
-    weights.theta.copy_from_slice(&frame.theta);
-    let judged = if split.validation.is_empty() { all } else { &split.validation };
-    let judge = |weights: &Weights| mean_loss(problem, &frame.map, weights, judged);
+) -> Finished {
+    let HeadPlan { alpha, linear } = plan;
+    let Frame { map, theta } = frame;
+    let judged_rows = if split.validation.is_empty() { all } else { &split.validation };
+    let mut best: Option<(f64, Weights)> = None;
+    let mut judge = |weights: Weights| {
+        let loss = mean_loss(problem, map, &weights, judged_rows);
+        if best.as_ref().is_none_or(|b| loss < b.0) {
+            best = Some((loss, weights));
+        }
+        loss
+    };
     let choose = |mut loss: &mut dyn FnMut(f64) -> f64| {
         if choosing { climb(alpha, &mut loss) } else { (alpha, loss(alpha)) }
     };
-    if problem.loss.link() == Link::Identity {
-        let moments = |rows: &[usize]| Moments::new(problem, &frame.map, &frame.theta, rows, linear, None);
-        let train = moments(&split.train);
-        let solve = |moments: &Moments, alpha: f64, weights: &mut Weights| {
+    let (weights, alpha) = if problem.loss.link() == Link::Identity {
+        let design = Design::new(map, linear);
+        let moments = |rows: &[usize]| Moments::new(problem, map, theta, rows, linear, None);
+        let solve = |moments: &Moments, alpha: f64| {
             let mut coefficients = moments.cross();
             moments.factor(alpha).solve(&mut coefficients);
-            design.apply(&coefficients, weights);
+            let mut weights = Weights { theta: theta.clone(), ..Weights::zeros(map, problem.outputs) };
+            design.apply(&coefficients, &mut weights);
+            weights
         };
-        let (alpha, loss) = choose(&mut |alpha| {
-            solve(&train, alpha, &mut weights);
-            judge(&weights)
+        let train = moments(&split.train);
+        let (alpha, _) = choose(&mut |alpha| judge(solve(&train, alpha)));
+        let held_out = (!split.validation.is_empty()).then(|| moments(&split.validation));
+        let whole = held_out.map_or_else(|| train.clone(), |held_out| train.merged(&held_out));
+        (solve(&whole, alpha), alpha)
+    } else {
+        let mut reduced = Reduced::new(problem, &split.train, plan);
+        let (alpha, _) = choose(&mut |alpha| {
+            reduced.plan.alpha = alpha;
+            judge(reduced.head(map, theta).0)
         });
-        let whole =
-            if split.validation.is_empty() { train } else { train.merged(&moments(&split.validation)) };
-        solve(&whole, alpha, &mut weights);
-        return (weights, alpha, loss);
-    }
-    let mut reduced = Reduced::new(problem, &split.train, HeadPlan { alpha, linear });
-    let (alpha, loss) = choose(&mut |alpha| {
         reduced.plan.alpha = alpha;
-        judge(&reduced.head(&frame.map, &frame.theta).0)
-    });
-    reduced.plan.alpha = alpha;
-    let (weights, _) = reduced.on(all).head(&frame.map, &frame.theta);
-    (weights, alpha, loss)
+        (reduced.on(all).head(map, theta).0, alpha)
+    };
+    let (loss, judged) = best.unwrap_or_else(|| (f64::INFINITY, weights.clone()));
+    Finished { weights, judged, alpha, loss }
 }
 
 /// Walks the penalty up or down as long as the loss falls.

@@ -398,6 +398,20 @@ fn chunk_gradient(
     });
 }
 
+/// The weighted loss of each row.
+pub(crate) fn row_losses(
+    problem: &Problem<'_>,
+    map: &FeatureMap,
+    weights: &Weights,
+    rows: &[usize],
+) -> Vec<f64> {
+    let k = problem.outputs;
+    let f = outputs(problem.x, &problem.scale, map, weights, rows);
+    let (mut scratch, mut residual) = (RowScratch::default(), vec![0.0; k]);
+    let losses = rows.iter().zip(f.chunks_exact(k));
+    losses.map(|(&i, f)| problem.row_loss(i, f, 1.0, &mut scratch, &mut residual)).collect()
+}
+
 /// Weighted mean loss over the rows.
 pub(crate) fn mean_loss(problem: &Problem<'_>, map: &FeatureMap, weights: &Weights, rows: &[usize]) -> f64 {
     let path = simd::path();

@@ -1,6 +1,6 @@
 //! The one place where a fit is put together.
 
-use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
+use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes, row_losses};
 use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Link, Loss};
@@ -83,6 +83,11 @@ impl<'a> Fit<'a> {
                 built_in.as_ref()
             }
         };
+        if self.spectrum.is_some() && plan.sampling == Sampling::Orthogonal {
+            return Err(Error::Unsupported(
+                "orthogonal sampling is for the gaussian kernel; a spectrum of your own needs iid".into(),
+            ));
+        }
         let kernel = self.spectrum.map_or_else(|| plan.kernel.to_string(), |_| "custom".into());
         let kernel_spectrum = plan.kernel;
         let spectrum: &dyn Spectrum = self.spectrum.unwrap_or(&kernel_spectrum);
@@ -218,6 +223,8 @@ pub(crate) struct Trained {
     pub(crate) loss: f64,
     /// The loss of the best constant on the rows that `loss` is of.
     pub(crate) baseline: f64,
+    /// Whether the gain over the constant is more than chance.
+    pub(crate) beats_constant: bool,
     pub(crate) validation_rows: usize,
     pub(crate) history: History,
     /// See [`Summary::chosen`].
@@ -265,6 +272,7 @@ impl Setting<'_> {
             best_epoch: 0,
             loss: 0.0,
             baseline: 0.0,
+            beats_constant: true,
             validation_rows: 0,
             history: History::default(),
             chosen: String::new(),
@@ -279,10 +287,11 @@ impl Setting<'_> {
         let floor = self.constant_weights(&map);
         let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
         let baseline = mean_loss(problem, &map, &floor, judged) * problem.unit;
-        let start = self.starting_point(&map, plan, floor, &split);
+        let start = self.starting_point(&map, plan, floor.clone(), &split, observer);
         let mut shuffling = stream(plan.seed, Use::Shuffle);
         let outcome = descend(problem, &map, plan, start, &split, baseline, &mut shuffling, observer);
         Trained {
+            beats_constant: beats(problem, &map, &outcome.weights, &floor, judged),
             networks: vec![(map, outcome.weights)],
             stopped: outcome.stopped,
             epochs: outcome.epochs,
@@ -295,7 +304,14 @@ impl Setting<'_> {
         }
     }
 
-    fn starting_point(&self, map: &FeatureMap, plan: &Plan, constant: Weights, split: &Split) -> Weights {
+    fn starting_point(
+        &self,
+        map: &FeatureMap,
+        plan: &Plan,
+        constant: Weights,
+        split: &Split,
+        observer: &mut dyn Observer,
+    ) -> Weights {
         let mut start = constant;
         if !plan.intercept {
             start.intercept.fill(0.0);
@@ -313,7 +329,7 @@ impl Setting<'_> {
             Init::Constant => init::constant(&range, map.columns()),
             Init::Restarter => {
                 start.theta = init::constant(&range, map.columns());
-                init::restarter(self.problem, map, plan, &start, &range, &split.train)
+                init::restarter(self.problem, map, plan, &start, &range, &split.train, observer)
             }
             Init::Regressor => {
                 let all = init::regressor(self.problem, &split.train);
@@ -327,10 +343,9 @@ impl Setting<'_> {
 impl Trained {
     /// Refuses a fit that diverged before it had learned anything; warns of one that is no better than a constant.
     fn judge(&self, plan: &Plan, warnings: &mut Vec<String>) -> Result<(), Error> {
-        let learned = self.loss < self.baseline - NOTICEABLE * self.baseline.abs();
         match self.stopped {
             Stopped::ConstantTarget => return Ok(()),
-            Stopped::Diverged if !learned => {
+            Stopped::Diverged if self.loss >= self.baseline => {
                 let advice = format!("try a smaller learning rate (it was {:?}) or a larger alpha", plan.lr);
                 return Err(Error::Diverged { epoch: self.epochs, advice });
             }
@@ -340,7 +355,7 @@ impl Trained {
             )),
             _ => {}
         }
-        if !learned {
+        if !self.beats_constant {
             warnings.push(
                 "the model is no better than a constant: the columns may not bear on the target, or alpha may be \
                  too large"
@@ -351,8 +366,25 @@ impl Trained {
     }
 }
 
-/// A share of a constant's loss that is not worth calling an improvement.
-const NOTICEABLE: f64 = 1e-4;
+/// Standard errors by which the mean gain over a constant must exceed zero. The epoch was chosen on the same rows, so
+/// two would not do.
+const CLEARLY: f64 = 3.0;
+
+/// Whether `weights` beat `constant` on the rows by more than chance: the mean gain per row against its standard error.
+pub(crate) fn beats(
+    problem: &Problem<'_>,
+    map: &FeatureMap,
+    weights: &Weights,
+    constant: &Weights,
+    rows: &[usize],
+) -> bool {
+    let (model, floor) = (row_losses(problem, map, weights, rows), row_losses(problem, map, constant, rows));
+    let gains: Vec<f64> = model.iter().zip(&floor).map(|(m, f)| f - m).collect();
+    let n = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / n;
+    let variance = gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
+    mean > CLEARLY * (variance / n).sqrt()
+}
 
 fn class_count(data: &Data<'_>) -> usize {
     match data.y {

@@ -8,6 +8,7 @@ use crate::loss::Link;
 use crate::params::{Plan, Schedule};
 use crate::rng::{Stream, Use, stream};
 use crate::solver::descent::Descent;
+use crate::solver::{Observer, Progress};
 
 /// The paper's numbers: starts tried by the Restarter, and epochs given to each.
 const RESTARTS: usize = 10;
@@ -31,17 +32,30 @@ pub(crate) fn restarter(
     start: &Weights,
     range: &[f32],
     train: &[usize],
+    observer: &mut dyn Observer,
 ) -> Vec<f32> {
     let mut rng = stream(plan.seed, Use::Restarts);
     let plan = Plan { schedule: Schedule::Constant, ..plan.clone() };
     let centre = constant(range, map.columns());
     let spread = 1.0 / (map.columns() as f64).sqrt();
     let mut best = (f64::INFINITY, centre.clone());
-    for _ in 0..RESTARTS {
+    for restart in 0..RESTARTS {
         let theta = draw(&centre, spread, &mut rng);
         let start = Weights { theta, ..start.clone() };
         let mut descent = Descent::new(problem, map, &plan, start, train, RESTART_EPOCHS);
-        let loss = (0..RESTART_EPOCHS).map(|_| descent.epoch(&mut rng)).last().unwrap_or(f64::INFINITY);
+        let mut loss = f64::INFINITY;
+        for epoch in 1..=RESTART_EPOCHS {
+            loss = descent.epoch(&mut rng);
+            let progress = Progress {
+                epoch: restart * RESTART_EPOCHS + epoch,
+                epochs: RESTARTS * RESTART_EPOCHS,
+                train_loss: loss * problem.unit,
+                validation_loss: None,
+            };
+            if observer.epoch(&progress).is_break() {
+                return best.1;
+            }
+        }
         if loss < best.0 && descent.weights.is_finite() {
             best = (loss, descent.weights.theta);
         }
@@ -111,7 +125,7 @@ mod tests {
                 })
                 .collect();
             let best = runs.iter().min_by(|a, b| a.0.total_cmp(&b.0)).expect("ten runs");
-            assert_eq!(restarter(&problem, &map, &plan, &start, &range, &train), best.1);
+            assert_eq!(restarter(&problem, &map, &plan, &start, &range, &train, &mut crate::Silent), best.1);
             last_was_best += u32::from(best.1 == runs[RESTARTS - 1].1);
         }
         assert!(last_was_best < 5, "the seeds tell nothing apart");

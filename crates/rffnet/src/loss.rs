@@ -55,7 +55,7 @@ pub enum LossKind {
         /// Between 0 and 1.
         tau: f64,
     },
-    /// exp(f) - y f: counts, log link.
+    /// exp(f) - y f, less what it is at best: counts, log link.
     Poisson,
 }
 
@@ -245,7 +245,30 @@ impl Loss for Huber {
     }
 
     fn constant(&self, y: &[f32], weights: &[f32], outputs: usize) -> Vec<f64> {
-        (0..outputs).map(|c| weighted_quantile(y, weights, outputs, c, 0.5)).collect()
+        (0..outputs).map(|c| self.location(y, weights, outputs, c)).collect()
+    }
+}
+
+impl Huber {
+    /// The minimiser, from the median by reweighted means: residuals beyond delta count less the larger they are.
+    fn location(&self, y: &[f32], weights: &[f32], width: usize, column: usize) -> f64 {
+        let mut centre = weighted_quantile(y, weights, width, column, 0.5);
+        for _ in 0..100 {
+            let (mut sum, mut mass) = (0.0, 0.0);
+            for (row, &w) in y.chunks_exact(width).zip(weights) {
+                let value = row[column] as f64;
+                let w = w as f64 * (self.delta / (value - centre).abs()).min(1.0);
+                sum += w * value;
+                mass += w;
+            }
+            let next = sum / mass;
+            let moved = (next - centre).abs();
+            centre = next;
+            if moved <= 1e-9 * self.delta {
+                break;
+            }
+        }
+        centre
     }
 }
 
@@ -274,7 +297,7 @@ impl Loss for Quantile {
     }
 }
 
-/// exp(f) - y f: the negative Poisson log-likelihood without its constant.
+/// exp(f) - y f, less what it is at best: half the Poisson deviance, zero where exp(f) = y.
 pub(crate) struct Poisson;
 
 impl Loss for Poisson {
@@ -283,7 +306,8 @@ impl Loss for Poisson {
         for ((y, f), g) in y.iter().zip(f).zip(gradient) {
             let mean = f.exp();
             *g = mean - y;
-            loss += mean - y * f;
+            let best = if *y > 0.0 { y - y * y.ln() } else { 0.0 };
+            loss += mean - y * f - best;
         }
         loss
     }
@@ -382,6 +406,8 @@ mod tests {
         let labels = [0.0f32, 1.0, 1.0, 0.0, 1.0, 0.0];
         for (kind, y) in [
             (LossKind::Squared, &y),
+            (LossKind::Huber { delta: 0.7 }, &y),
+            (LossKind::Huber { delta: 100.0 }, &y),
             (LossKind::Quantile { tau: 0.7 }, &y),
             (LossKind::Poisson, &y),
             (LossKind::CrossEntropy, &labels),

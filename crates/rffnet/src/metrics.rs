@@ -11,7 +11,8 @@ pub fn r2(y: &[f64], f: &[f64], weight: Option<&[f32]>) -> Option<f64> {
     let (sum, mass) = weighted(y, f, weight, |y, _| y);
     let mean = sum / mass;
     let (spread, _) = weighted(y, f, weight, |y, _| (y - mean).powi(2));
-    (spread > 0.0).then(|| 1.0 - mse(y, f, weight) * mass / spread)
+    let varies = y.iter().any(|v| *v != y[0]);
+    (varies && spread > 0.0).then(|| 1.0 - mse(y, f, weight) * mass / spread)
 }
 
 fn weighted(y: &[f64], f: &[f64], weight: Option<&[f32]>, term: impl Fn(f64, f64) -> f64) -> (f64, f64) {
@@ -27,7 +28,8 @@ fn weighted(y: &[f64], f: &[f64], weight: Option<&[f32]>, term: impl Fn(f64, f64
 /// Scores of a classifier.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassificationScores {
-    /// Area under the ROC curve (macro one-vs-rest for several classes); `None` if a class is missing altogether.
+    /// Area under the ROC curve; for several classes the mean of one against the rest over those that occur. `None` if
+    /// only one class does.
     pub auc: Option<f64>,
     /// Share of rows whose most probable class is right.
     pub accuracy: f64,
@@ -151,7 +153,7 @@ mod tests {
         assert!((mse(&y, &f, None) - 5.0 / 3.0).abs() < 1e-12);
         assert!((mse(&y, &f, Some(&[1.0, 2.0, 0.0])) - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(r2(&y, &[7.0 / 3.0; 3], None).map(|v| v.abs() < 1e-12), Some(true));
-        assert_eq!(r2(&[2.0; 3], &f, None), None);
+        assert_eq!(r2(&[0.1; 3], &f, None), None);
     }
 
     /// The definition: the share of (positive, negative) pairs in the right order, ties half.

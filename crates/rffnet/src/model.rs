@@ -296,7 +296,8 @@ impl Model {
     /// A copy whose relevances and linear terms outside `keep` are zero: f then does not depend on the other columns.
     pub fn restricted(&self, keep: &[usize]) -> Self {
         let mut model = self.clone();
-        let kept: Vec<bool> = (0..self.card.feature_names.len()).map(|j| keep.contains(&j)).collect();
+        let mut kept = vec![false; self.card.feature_names.len()];
+        keep.iter().for_each(|&j| kept[j] = true);
         for member in &mut model.members {
             let mut stored = member.stored.clone();
             let k = stored.intercept.len();

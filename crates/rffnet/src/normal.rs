@@ -82,6 +82,7 @@ impl Design {
 }
 
 /// Means over rows: `Z'WZ / n`, targets included.
+#[derive(Clone)]
 pub(crate) struct Moments {
     rows: usize,
     columns: usize,
@@ -235,3 +236,6 @@ impl Factor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

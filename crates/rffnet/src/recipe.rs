@@ -4,21 +4,24 @@
 use crate::params::{Effort, Plan, SpectrumMode};
 
 /// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 1e10;
+const WORK: f64 = 1.2e10;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
 const COLUMNS: (f64, f64) = (10.0, 0.17);
 
-/// Evaluations a stage takes, about; for classes each takes more than one Gram matrix.
-const SEARCH_EVALUATIONS: f64 = 60.0;
-const LEARN_EVALUATIONS: f64 = 60.0;
-const CLASS_FACTOR: f64 = 2.0;
+/// Evaluations a stage takes, about; and what the head of a classifier takes for each: Gram matrices, and passes over
+/// the rows.
+const EVALUATIONS: f64 = 60.0;
+const CLASS_GRAMS: f64 = 1.5;
+const CLASS_PASSES: f64 = 10.0;
+/// Multiplications of a cosine and its sine, about.
+const WAVE: f64 = 30.0;
 
 /// Shares of the work: the search for relevances, learning the spectrum, the final heads.
-const SEARCH: f64 = 0.25;
-const LEARN: f64 = 0.45;
-const FINISH: f64 = 0.3;
+const SEARCH: f64 = 0.2;
+const LEARN: f64 = 0.55;
+const FINISH: f64 = 0.25;
 
 /// Features to search with: enough to tell columns apart, few enough for many evaluations.
 const SEARCH_FEATURES: usize = 300;
@@ -56,26 +59,30 @@ impl Recipe {
         });
         let each = work / committee as f64;
         let classes = plan.loss.is_classification();
-        let grams = if classes { CLASS_FACTOR * outputs as f64 } else { 1.0 };
-        // More features than rows learn nothing more; linear terms are part of every Gram matrix.
+        let k = outputs as f64;
+        let grams = if classes { CLASS_GRAMS * k } else { 1.0 };
+        // One pass forward and one back for the gradient by the relevances, and those of a classifier's head.
+        let passes = if classes { 2.0 + CLASS_PASSES } else { 2.0 };
         let linear = if plan.linear { d } else { 0.0 };
-        let features = |flops_per_row: f64, most: f64| -> usize {
-            let pass = 4.0 * d + 60.0;
-            // s solves (s + linear)^2 + s * pass = flops per row
-            let b = linear + 0.5 * pass;
-            let s = (flops_per_row + b * b - linear * linear).max(0.0).sqrt() - b;
+        let pass = passes * (d + WAVE);
+        let cost = |s: f64| grams * (s + linear).powi(2) + s * pass;
+        // The largest s with cost(s) <= flops: the root of a quadratic.
+        let features = |flops: f64, most: f64| -> usize {
+            let b = grams * linear + 0.5 * pass;
+            let s = ((b * b + grams * (flops - grams * linear * linear)).max(b * b).sqrt() - b) / grams;
             s.min(most).max(24.0) as usize
         };
+        // More features than rows learn nothing more.
         let most = MOST_FEATURES.min(n);
         let search_features = SEARCH_FEATURES.min((rows / 2).max(24));
-        let m = search_features as f64 + linear;
-        let per_row = SEARCH_EVALUATIONS * grams * (m * m + search_features as f64 * (4.0 * d + 60.0));
         // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
-        let enough = 5.0 * m;
-        let search_rows = (SEARCH * each / per_row).max(enough).min(n) as usize;
-        let learned = features(LEARN * each / (LEARN_EVALUATIONS * grams * search_rows as f64), most / 4.0);
-        let finish_grams = if classes { 4.0 * grams } else { 2.0 };
-        let total = features(FINISH * each / (finish_grams * n), most);
+        let enough = 5.0 * (search_features as f64 + linear);
+        let affordable = SEARCH * each / (EVALUATIONS * cost(search_features as f64));
+        let search_rows = affordable.max(enough).min(n) as usize;
+        let learned = features(LEARN * each / (EVALUATIONS * search_rows as f64), most / 4.0);
+        // The final head is solved for a few penalties; a regression's needs the Gram matrix just once.
+        let heads = if classes { 4.0 } else { 2.0 };
+        let total = features(FINISH * each / (heads * n), most);
         let (learned, fresh) = match (plan.spectrum, plan.fixed_features) {
             (SpectrumMode::Fixed, total_wanted) => (0, total_wanted.unwrap_or(total)),
             (SpectrumMode::Learned, wanted) => (wanted.unwrap_or(learned), 0),

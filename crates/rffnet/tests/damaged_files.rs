@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Xorshift, classification, codes, fit, names, normal_rows, quick, regression, target};
-use rffnet::{Error, Matrix, Model, Params};
+use rffnet::{Error, Matrix, Model, Params, SolverKind};
 
 /// The system's allocator, remembering the largest request.
 struct Counting;
@@ -54,10 +54,13 @@ fn seeds() -> Vec<Vec<u8>> {
     let yes_no: Vec<u32> = labels.iter().map(|&c| c.min(1)).collect();
     let classes = names(&["a", "b", "c"]);
     let params = Params { random_features: Some(5), epochs: Some(2), ..quick() };
+    let exact = Params { solver: SolverKind::Varpro, committee: Some(2), ..params.clone() };
     let models = [
         fit(&params, &regression(&x, 2, &y)),
         fit(&params, &classification(&x, 2, &labels, &classes)),
         fit(&params, &classification(&x, 2, &yes_no, &classes[..2])),
+        fit(&exact, &regression(&x, 2, &y)),
+        fit(&exact, &classification(&x, 2, &labels, &classes)),
     ];
     models.iter().map(|m| m.to_bytes().unwrap()).collect()
 }

@@ -7,7 +7,7 @@ use common::{
     bits, classification, codes, fit, matrix, names, normal_rows, quick, refusal, regression, sentence,
     target,
 };
-use rffnet::{Data, Error, Fit, LossKind, Matrix, Missing, Model, Params, Preset, Target};
+use rffnet::{Data, Error, Fit, LossKind, Matrix, Missing, Model, Params, Preset, SolverKind, Target};
 
 /// Fits and predicts; the predictions are finite.
 fn sound(params: &Params, data: &Data<'_>) -> Model {
@@ -169,9 +169,11 @@ fn odd_shapes_fit() {
     for (n, d, s, batch_size) in shapes {
         let x = normal_rows(n, d, 76);
         let y = target(&x, d, |r| r[0] as f64);
-        for preset in [Preset::Auto, Preset::Paper] {
+        let solvers = [(Preset::Auto, SolverKind::Auto), (Preset::Auto, SolverKind::Adam)];
+        for (preset, solver) in solvers.into_iter().chain([(Preset::Paper, SolverKind::Auto)]) {
             let params = Params {
                 preset,
+                solver,
                 random_features: Some(s),
                 batch_size,
                 epochs: Some(10),

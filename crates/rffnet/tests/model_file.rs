@@ -9,9 +9,20 @@ use std::path::Path;
 use common::{
     bits, classification, codes, fit, matrix, names, normal_rows, quick, regression, sentence, target,
 };
-use rffnet::{Data, Error, LossKind, Model, Params, Target, write_file};
+use rffnet::{Data, Error, LossKind, Model, Params, SolverKind, Target, write_file};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
+
+/// So many networks, by varpro.
+fn exact(networks: usize) -> Params {
+    Params {
+        solver: SolverKind::Varpro,
+        committee: Some(networks),
+        random_features: Some(13),
+        epochs: Some(3),
+        ..Params::default()
+    }
+}
 
 /// One small model of each kind, and rows to predict.
 fn models() -> (Vec<(&'static str, Model)>, Vec<f32>) {
@@ -34,6 +45,9 @@ fn models() -> (Vec<(&'static str, Model)>, Vec<f32>) {
         ("classes", fit(&small, &classification(&x, 3, &labels, &classes))),
         ("outputs", fit(&small, &several)),
         ("poisson", fit(&poisson, &regression(&x, 3, &counts))),
+        ("committee", fit(&exact(2), &several)),
+        ("committee of classes", fit(&exact(3), &classification(&x, 3, &labels, &classes))),
+        ("exact", fit(&exact(1), &regression(&x, 3, &y))),
     ];
     (models, normal_rows(70, 3, 122))
 }
@@ -66,7 +80,8 @@ fn a_model_read_back_is_the_same_in_everything_it_says() {
         assert_eq!(again.summary(), model.summary());
         assert_eq!(again.plan(), model.plan());
         assert_eq!((again.outputs(), again.random_features()), (model.outputs(), model.random_features()));
-        assert_eq!((again.kernel(), again.committee()), ("gaussian", 1));
+        assert_eq!((again.kernel(), again.committee()), ("gaussian", model.committee()));
+        assert_eq!(model.committee() > 1, name.starts_with("committee"), "{name}");
         // And written again, the bytes are the same: nothing was lost on the way.
         assert!(again.to_bytes().unwrap() == model.to_bytes().unwrap(), "{name}");
         assert!(model.clone().to_bytes().unwrap() == model.to_bytes().unwrap(), "{name}");
@@ -79,8 +94,7 @@ fn every_number_of_the_text_part_survives() {
     let x = normal_rows(30, 1, 123);
     let y = target(&x, 1, |r| r[0] as f64);
     for s in 1..40 {
-        let params =
-            Params { random_features: Some(s), epochs: Some(2), seed: s as u64, ..Params::default() };
+        let params = Params { random_features: Some(s), epochs: Some(2), seed: s as u64, ..quick() };
         let bytes = fit(&params, &regression(&x, 1, &y)).to_bytes().unwrap();
         assert!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap() == bytes, "{s} features");
     }
@@ -114,6 +128,54 @@ fn the_file_is_what_its_documentation_says() {
     let card: serde_json::Value =
         serde_json::from_str(&header.metadata().as_ref().unwrap()["rffnet"]).unwrap();
     assert_eq!((&card["format"], &card["task"]), (&1.into(), &"classification".into()));
+    assert_eq!(card["guard"], serde_json::json!([]));
+}
+
+/// Several networks have a leading dimension; varpro's have linear terms and a guard.
+#[test]
+fn the_file_of_a_committee_is_what_its_documentation_says() {
+    let (models, _) = models();
+    let bytes = models[6].1.to_bytes().unwrap();
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let expected: [(&str, &[usize]); 11] = [
+        ("theta", &[2, 3]),
+        ("omega", &[2, 3, 13]),
+        ("phase", &[2, 13]),
+        ("beta", &[2, 13, 2]),
+        ("intercept", &[2, 2]),
+        ("linear", &[2, 3, 2]),
+        ("importance", &[3]),
+        ("scale.mean", &[3]),
+        ("scale.inverse", &[3]),
+        ("scale.target_mean", &[2]),
+        ("scale.target_scale", &[2]),
+    ];
+    assert_eq!(file.names().len(), expected.len());
+    for (name, shape) in expected {
+        assert_eq!(file.tensor(name).unwrap().shape(), shape, "{name}");
+    }
+    let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
+    let card: serde_json::Value =
+        serde_json::from_str(&header.metadata().as_ref().unwrap()["rffnet"]).unwrap();
+    assert_eq!(card["guard"].as_array().map(Vec::len), Some(2));
+    assert!(card["summary"]["chosen"].as_str().unwrap().contains("2 networks"));
+}
+
+#[test]
+fn linear_terms_and_a_guard_that_do_not_fit_are_called_damaged() {
+    let (models, _) = models();
+    let bytes = models[6].1.to_bytes().unwrap();
+    let guard = r#"\"guard\":[["#;
+    for (from, to) in [
+        (r#""shape":[2,3,2]"#, r#""shape":[2,2,3]"#),
+        (r#""shape":[2,3,2]"#, r#""shape":[12]"#),
+        (guard, r#"\"guard\":[[0,1],["#),
+        (guard, r#"\"guard\":[[2,1]],\"other\":[["#),
+        (guard, r#"\"guard\":7,\"other\":[["#),
+    ] {
+        let text = sentence(Model::from_bytes(&edit(&bytes, from, to)));
+        assert!(text.contains("the model file is damaged"), "{to}: {text}");
+    }
 }
 
 /// Stacks the networks of several files of one shape into one file, as the format foresees.
@@ -266,7 +328,7 @@ fn what_is_no_model_is_refused_with_a_sentence_and_its_path() {
 fn a_file_cut_short_anywhere_is_refused() {
     let x = normal_rows(10, 2, 125);
     let y = target(&x, 2, |r| r[0] as f64);
-    let params = Params { random_features: Some(2), epochs: Some(1), ..Params::default() };
+    let params = Params { random_features: Some(2), epochs: Some(1), ..quick() };
     let mut bytes = fit(&params, &regression(&x, 2, &y)).to_bytes().unwrap();
     for length in 0..bytes.len() {
         assert!(matches!(Model::from_bytes(&bytes[..length]), Err(Error::ModelFile(_))), "{length} bytes");

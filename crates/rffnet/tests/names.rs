@@ -5,8 +5,8 @@ mod common;
 
 use common::sentence;
 use rffnet::{
-    ClassWeight, Init, Kernel, Link, LossKind, Missing, Params, PenaltyKind, Preset, Sampling, Schedule,
-    SolverKind, Stopped, Task,
+    ClassWeight, Effort, Init, Kernel, Link, LossKind, Missing, Params, PenaltyKind, Preset, Sampling,
+    Schedule, SolverKind, SpectrumMode, Stopped, Task,
 };
 
 /// Display, FromStr and serde agree on every variant, and a wrong name is answered with all the right ones.
@@ -32,7 +32,7 @@ fn every_choice_has_one_name_and_a_wrong_one_is_explained() {
     names_agree!(
         Preset "preset", SolverKind "solver", Init "init", Schedule "schedule", Missing "missing",
         ClassWeight "class-weight", Kernel "kernel", Sampling "sampling", PenaltyKind "penalty", Task "task",
-        Link "link"
+        Link "link", SpectrumMode "spectrum", Effort "effort"
     );
 }
 
@@ -49,22 +49,34 @@ fn losses_have_defaults_for_their_numbers() {
 
 #[test]
 fn a_reason_for_stopping_is_written_as_it_is_stored() {
-    for reason in
-        [Stopped::Epochs, Stopped::Patience, Stopped::Interrupted, Stopped::Diverged, Stopped::ConstantTarget]
-    {
+    for reason in [
+        Stopped::Epochs,
+        Stopped::Patience,
+        Stopped::Interrupted,
+        Stopped::Diverged,
+        Stopped::ConstantTarget,
+        Stopped::Converged,
+        Stopped::Budget,
+    ] {
         assert_eq!(serde_json::to_string(&reason).unwrap(), format!("\"{reason}\""));
     }
 }
 
 #[test]
 fn params_are_read_by_name_and_unknown_names_are_refused() {
-    let text = r#"{"random-features": 7, "loss": "quantile:0.9", "penalty-theta": "elastic-net", "seed": 3}"#;
+    let text = r#"{"random-features": 7, "loss": "quantile:0.9", "penalty-theta": "elastic-net", "seed": 3,
+        "spectrum": "learned", "linear": false, "committee": 2, "effort": "quick", "budget": 1.5}"#;
     let params: Params = serde_json::from_str(text).unwrap();
     let expected = Params {
         random_features: Some(7),
         loss: Some(LossKind::Quantile { tau: 0.9 }),
         penalty_theta: Some(PenaltyKind::ElasticNet),
         seed: 3,
+        spectrum: Some(SpectrumMode::Learned),
+        linear: Some(false),
+        committee: Some(2),
+        effort: Some(Effort::Quick),
+        budget: Some(1.5),
         ..Params::default()
     };
     assert_eq!(params, expected);

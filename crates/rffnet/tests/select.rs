@@ -18,10 +18,7 @@ fn interaction(r: &[f32]) -> f64 {
 fn model_of_two_columns() -> Model {
     let x = normal_rows(1200, COLUMNS, 101);
     let y = target(&x, COLUMNS, interaction);
-    fit(
-        &Params { epochs: Some(60), random_features: Some(100), ..Params::default() },
-        &regression(&x, COLUMNS, &y),
-    )
+    fit(&Params { epochs: Some(60), random_features: Some(100), ..quick() }, &regression(&x, COLUMNS, &y))
 }
 
 #[test]

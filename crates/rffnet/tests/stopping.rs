@@ -192,18 +192,19 @@ fn a_descent_that_diverges_after_having_learned_keeps_the_best_epoch_before() {
 
 #[test]
 fn what_bears_on_nothing_is_said_to_be_no_better_than_a_constant() {
-    // Of the seeds of a fit on pure noise, most find no epoch that beats the constant on the validation rows.
+    // Of the seeds of a fit on pure noise, most find no epoch that clearly beats the constant on the validation rows.
     let x = normal_rows(400, 3, 33);
     let mut rng = Xorshift::new(34);
     let y: Vec<f64> = (0..400).map(|_| rng.normal()).collect();
     let warned = (0..8).filter(|&seed| {
         let model = fit(&Params { seed, validation_fraction: Some(0.3), ..quick() }, &regression(&x, 3, &y));
         let summary = model.summary();
-        let worse = summary.validation_loss >= summary.baseline_loss;
-        assert_eq!(warned(&model, "no better than a constant"), worse, "{:?}", summary.warnings);
-        worse
+        // One that is better by chance is warned of, too.
+        let warned = warned(&model, "no better than a constant");
+        assert!(warned || summary.validation_loss < summary.baseline_loss, "{:?}", summary.warnings);
+        warned
     });
-    assert!(warned.count() >= 1);
+    assert!(warned.count() >= 6);
 }
 
 #[test]

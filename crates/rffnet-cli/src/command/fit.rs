@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rffnet::{LossKind, Missing, Model, Shape, SolverKind};
+use rffnet::{LossKind, Missing, Model, Shape, SolverKind, Stopped};
 use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
 use serde::Serialize;
 
@@ -16,21 +16,21 @@ use crate::labels::Known;
 use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
-use crate::progress::Watch;
+use crate::progress::{Watch, step};
 use crate::sample::{Sample, like, read_with_target};
 use crate::scores::Scores;
-use crate::text::{count, name, plural, seconds};
+use crate::text::{exact, name, plural, seconds};
 
 const EXAMPLES: &str = "\
 Examples:
   rffnet fit --dataset gse1 --rows 2000 -o gse1.rffnet
   rffnet fit houses.csv --target price --test-fraction 0.2 -o houses.rffnet
   rffnet fit train.csv --target label --test test.csv --class-weight balanced --json
-  rffnet fit a9a.libsvm --columns 123 --alpha 1e-4 --patience 5 -o a9a.rffnet
+  rffnet fit a9a.libsvm --columns 123 --effort quick --budget 60 -o a9a.rffnet
   zcat big.csv.gz | rffnet fit - --target y --config settings.toml
 
 settings.toml holds the same names, one per line: `features = 500`, `kernel = \"matern32\"`.
-Ctrl-C stops after the current epoch and keeps the best model so far.";
+Ctrl-C stops after the current step and keeps the best model so far.";
 
 /// Rows drawn from a simulated set, and further rows to test on.
 const SIMULATED_ROWS: usize = 10_000;
@@ -57,6 +57,7 @@ struct Report<'a> {
     columns: usize,
     random_features: usize,
     solver: SolverKind,
+    chosen: &'a str,
     seed: u64,
     threads: usize,
     fit_seconds: f64,
@@ -70,7 +71,7 @@ struct Report<'a> {
     kernel: &'a str,
     loss: LossKind,
     classes: &'a [String],
-    warnings: &'a [String],
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -94,7 +95,7 @@ impl Fit {
         self.data.check()?;
         let params = self.params.params(globals.seed());
         let classification = params.loss == Some(LossKind::CrossEntropy);
-        params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?;
+        let solver = params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?.solver;
         if let Some(path) = &self.data.output {
             let inputs: Vec<&str> =
                 [&self.data.data, &self.data.test].into_iter().flatten().map(String::as_str).collect();
@@ -109,7 +110,7 @@ impl Fit {
             }
         };
         tell(&train.known.sentence(&train.table));
-        let mut watch = Watch::new(globals.quiet);
+        let mut watch = Watch::new(globals.quiet, step(solver));
         tell(&format!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
         let fitted = rffnet::Fit::new(&params).observer(&mut watch).run(&data);
@@ -117,7 +118,8 @@ impl Fit {
         drop(watch);
         let model = fitted.map_err(in_file(&train.table.source))?;
         let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
-        for warning in &model.summary().warnings {
+        let warnings = self.warnings(&model);
+        for warning in &warnings {
             tell(&format!("warning: {warning}"));
         }
         if let Some(path) = &self.data.output {
@@ -125,7 +127,7 @@ impl Fit {
         }
 
         if globals.json {
-            return print_json(&self.report(&model, globals, fit_seconds, scores));
+            return print_json(&self.report(&model, globals, fit_seconds, scores, warnings));
         }
         let tested = scores.zip(test.as_ref().map(|t| t.table.rows));
         let mut text = summary(&model, &train.table, fit_seconds, tested);
@@ -207,12 +209,26 @@ impl Fit {
         Ok((all.take(&train), all.take(&test)))
     }
 
+    /// The model's, and one about the budget, which the model does not know.
+    fn warnings(&self, model: &Model) -> Vec<String> {
+        let mut warnings = model.summary().warnings.clone();
+        if let (Stopped::Budget, Some(budget)) = (model.summary().stopped, self.params.budget) {
+            warnings.push(format!(
+                "the budget of {} s ran out; the model is the best one found by then, a larger budget may give a \
+                 better one",
+                exact(budget)
+            ));
+        }
+        warnings
+    }
+
     fn report<'a>(
         &self,
         model: &'a Model,
         globals: &Globals,
         fit_seconds: f64,
         test: Option<Scores>,
+        warnings: Vec<String>,
     ) -> Report<'a> {
         let summary = model.summary();
         Report {
@@ -221,6 +237,7 @@ impl Fit {
             columns: model.feature_names().len(),
             random_features: model.random_features(),
             solver: model.plan().solver,
+            chosen: &summary.chosen,
             seed: globals.seed(),
             threads: rayon::current_num_threads(),
             fit_seconds,
@@ -234,7 +251,7 @@ impl Fit {
             kernel: model.kernel(),
             loss: model.plan().loss,
             classes: model.classes(),
-            warnings: &summary.warnings,
+            warnings,
         }
     }
 }
@@ -256,14 +273,17 @@ fn summary(model: &Model, table: &Table, fit_seconds: f64, test: Option<(Scores,
             model.task(),
         ),
         format!(
-            "model       {} random features, {} kernel, {} loss, {}",
-            count(model.random_features()),
+            "model       {}, {} kernel, {} loss, {}",
+            super::inspect::features(model),
             model.kernel(),
             plan.loss,
             plan.solver,
         ),
         format!("fit         {}, {}", super::inspect::course(model), seconds(fit_seconds)),
     ];
+    if !summary.chosen.is_empty() {
+        lines.insert(2, format!("chose       {}", summary.chosen));
+    }
     if let Some(loss) = summary.validation_loss {
         lines.push(format!("validation  {}", super::inspect::validation(model, loss)));
     }

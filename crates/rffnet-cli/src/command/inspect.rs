@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rffnet::{Model, Penalty, Plan, Stopped, Summary, Task};
+use rffnet::{Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
 use serde::Serialize;
 
 use crate::bars::{Relevance, SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
+use crate::progress::step;
 use crate::text::{count, exact, listed, number, plural};
 
 const EXAMPLES: &str = "\
@@ -75,48 +76,32 @@ fn description(model: &Model) -> String {
             format!("classification on {columns} into {}", listed(model.classes(), 8))
         }
     };
-    let patience = plan.patience.map_or(String::new(), |k| format!(", patience {k}"));
+    let varpro = plan.solver == SolverKind::Varpro;
     let mut lines = vec![
         ("model", what),
-        (
-            "features",
-            format!(
-                "{} random features, {} kernel, {} sampling{}",
-                count(model.random_features()),
-                model.kernel(),
-                plan.sampling,
-                if model.committee() > 1 {
-                    format!(", {} networks averaged", model.committee())
-                } else {
-                    String::new()
-                },
-            ),
-        ),
+        ("features", format!("{}, {} kernel, {} sampling", features(model), model.kernel(), plan.sampling)),
         (
             "objective",
             format!(
                 "{} loss; penalty on the head {}, on the relevances {}",
                 plan.loss,
-                penalty(plan.penalty),
+                match plan.fixed_alpha {
+                    None if varpro => "l2, chosen".into(),
+                    _ => penalty(plan.penalty),
+                },
                 penalty(plan.penalty_theta)
             ),
         ),
-        (
-            "solver",
-            format!(
-                "{} at rate {} ({}), batches of {}, at most {}{patience}",
-                plan.solver,
-                exact(plan.lr),
-                plan.schedule,
-                count(plan.batch_size),
-                plural(plan.epochs, "epoch"),
-            ),
-        ),
+        ("solver", if varpro { exact_solver(plan) } else { descent(plan) }),
         (
             "start",
             format!(
-                "preset {}, seed {}, init {}, class weights {}, missing values {}",
-                plan.preset, plan.seed, plan.init, plan.class_weight, plan.missing
+                "preset {}, seed {}{}, class weights {}, missing values {}",
+                plan.preset,
+                plan.seed,
+                if varpro { String::new() } else { format!(", init {}", plan.init) },
+                plan.class_weight,
+                plan.missing
             ),
         ),
         (
@@ -129,11 +114,44 @@ fn description(model: &Model) -> String {
             ),
         ),
     ];
+    if !summary.chosen.is_empty() {
+        lines.push(("chose", summary.chosen.clone()));
+    }
     if let Some(loss) = summary.validation_loss {
         lines.push(("validation", validation(model, loss)));
     }
     lines.extend(summary.warnings.iter().map(|w| ("warning", w.clone())));
     lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
+}
+
+/// `300 random features`, `3 networks of 400 random features and linear terms`
+pub(crate) fn features(model: &Model) -> String {
+    let networks =
+        if model.committee() > 1 { format!("{} networks of ", model.committee()) } else { String::new() };
+    let linear = if model.plan().linear { " and linear terms" } else { "" };
+    format!("{networks}{}{linear}", plural(model.random_features(), "random feature"))
+}
+
+fn descent(plan: &Plan) -> String {
+    let patience = plan.patience.map_or(String::new(), |k| format!(", patience {k}"));
+    format!(
+        "{} at rate {} ({}), batches of {}, at most {}{patience}",
+        plan.solver,
+        exact(plan.lr),
+        plan.schedule,
+        count(plan.batch_size),
+        plural(plan.epochs, "epoch"),
+    )
+}
+
+fn exact_solver(plan: &Plan) -> String {
+    format!(
+        "{}, spectrum {}, effort {}, at most {} per penalty",
+        plan.solver,
+        plan.spectrum,
+        plan.effort,
+        plural(plan.epochs, "step"),
+    )
 }
 
 fn penalty(penalty: Penalty) -> String {
@@ -148,7 +166,9 @@ fn penalty(penalty: Penalty) -> String {
 /// `41 epochs, the 31st kept: ...`, as far as it is worth saying.
 pub(crate) fn course(model: &Model) -> String {
     let summary = model.summary();
+    let solver = model.plan().solver;
     let kept = match summary.best_epoch {
+        _ if solver == SolverKind::Varpro => String::new(),
         0 => String::new(),
         best if best == summary.epochs => ", the last one kept".into(),
         best => format!(", epoch {best} kept"),
@@ -162,9 +182,11 @@ pub(crate) fn course(model: &Model) -> String {
         Stopped::Interrupted => ", interrupted".into(),
         Stopped::Diverged => ", diverged after that".into(),
         Stopped::ConstantTarget => ", the target is constant".into(),
+        Stopped::Converged => String::new(),
+        Stopped::Budget => ", the budget ran out".into(),
         other => format!(", stopped: {other}"),
     };
-    format!("{}{kept}{why}", plural(summary.epochs, "epoch"))
+    format!("{}{kept}{why}", plural(summary.epochs, step(solver)))
 }
 
 /// The validation loss beside that of the best constant.

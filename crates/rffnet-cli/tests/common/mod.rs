@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Small and quick: for tests that care about the way, not about the fit.
-pub(crate) const SMALL: &str = "--features 32 --epochs 3";
+pub(crate) const SMALL: &str = "--solver adam --features 32 --epochs 3";
 
 /// A folder that the command runs in, gone at the end of the test.
 pub(crate) struct Folder(TempDir);

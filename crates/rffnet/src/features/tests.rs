@@ -77,7 +77,8 @@ fn row_loss(kind: LossKind, y: &[f64], f: &[f64]) -> f64 {
         LossKind::Huber { delta } => delta * ((y - f).abs() - 0.5 * delta),
         LossKind::Quantile { tau } if y >= f => tau * (y - f),
         LossKind::Quantile { tau } => (1.0 - tau) * (f - y),
-        LossKind::Poisson => f.exp() - y * f,
+        // Half the deviance.
+        LossKind::Poisson => f.exp() - y * f - if y > 0.0 { y - y * y.ln() } else { 0.0 },
         LossKind::CrossEntropy => unreachable!("above"),
     };
     y.iter().zip(f).map(|(&y, &f)| one(y, f)).sum()

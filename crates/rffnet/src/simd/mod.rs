@@ -80,7 +80,7 @@ pub fn predict(
     dispatch::run(path, forward::Predict { frequencies, scaled, rows, beta, outputs: k, pred, tape: None });
 }
 
-/// [`predict`], to the last bit, that also records the sines and cosines for [`backward`] and [`slopes`].
+/// [`predict`], to the last bit, that also records the sines and cosines for [`backward()`] and [`slopes()`].
 pub fn forward(
     path: Path,
     frequencies: &Frequencies,
@@ -95,7 +95,7 @@ pub fn forward(
     dispatch::run(path, forward::Predict { frequencies, scaled, rows, beta, outputs: k, pred, tape });
 }
 
-/// Adds gradients, given `r[i, c] = dLoss/dpred[i, c]` and the chunk recorded by [`forward`].
+/// Adds gradients, given `r[i, c] = dLoss/dpred[i, c]` and the chunk recorded by [`forward()`].
 ///
 /// With `V_is = sin P_is sum_c r_ic beta_cs`: `grad_theta[j] -= sum_s omega_js sum_i x_ij V_is` and
 /// `grad_beta[c, s] += sum_i r_ic cos P_is` (its padding becomes zero); with `spectrum`, also the gradients of `omega`
@@ -130,7 +130,7 @@ pub fn backward(
     );
 }
 
-/// Slopes of one output: `out[i, j] = sum_s omega_js beta_s sin P_is` over the chunk recorded by [`forward`]; times
+/// Slopes of one output: `out[i, j] = sum_s omega_js beta_s sin P_is` over the chunk recorded by [`forward()`]; times
 /// `-theta_j` it is the derivative of the prediction by column `j`.
 pub fn slopes(
     path: Path,
@@ -143,7 +143,7 @@ pub fn slopes(
     dispatch::run(path, slopes::Slopes { frequencies, rows, beta, tape, out });
 }
 
-/// [`backward`] for the head alone: `grad_beta[c, s] += sum_i r_ic cos P_is`.
+/// [`backward()`] for the head alone: `grad_beta[c, s] += sum_i r_ic cos P_is`.
 pub fn backward_head(
     path: Path,
     frequencies: &Frequencies,

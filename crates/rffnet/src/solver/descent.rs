@@ -182,6 +182,7 @@ pub(crate) fn descend(
         loss: f64::INFINITY,
         history: History::default(),
     };
+    let mut lowest: Option<(usize, f64, Weights)> = None;
     for epoch in 1..=plan.epochs {
         let train = descent.epoch(rng) * problem.unit;
         best.epochs = epoch;
@@ -191,7 +192,14 @@ pub(crate) fn descend(
         let loss = validation.unwrap_or(train);
         if !(train.is_finite() && loss.is_finite() && descent.weights.is_finite()) {
             best.stopped = Stopped::Diverged;
+            if let Some((epoch, loss, weights)) = lowest.take() {
+                (best.best_epoch, best.loss, best.weights) = (epoch, loss, weights);
+            }
             break;
+        }
+        // Without validation rows the last epoch is kept; should it come to divergence, the one of the lowest loss.
+        if !validating && lowest.as_ref().is_none_or(|l| loss < l.1) {
+            lowest = Some((epoch, loss, descent.weights.clone()));
         }
         best.history.push(EpochLoss { epoch, train, validation }, &map.spread(&descent.weights.theta));
         if !validating || loss < best.loss {

@@ -203,3 +203,6 @@ fn curvature(f: &[f32]) -> f64 {
     let total: f64 = e.iter().sum();
     e.iter().map(|e| e / total * (1.0 - e / total)).sum::<f64>() / f.len() as f64
 }
+
+#[cfg(test)]
+mod tests;

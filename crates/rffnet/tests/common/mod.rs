@@ -1,7 +1,7 @@
 //! Helpers shared by the integration tests: seeded data, and the network once more, plainly, in f64.
 #![allow(dead_code)] // each test binary uses its own part
 
-use rffnet::{Data, Error, Fit, Matrix, Model, Params, Target};
+use rffnet::{Data, Error, Fit, Matrix, Model, Params, SolverKind, Target};
 
 /// xorshift64*: small, seeded, and not the generator of the crate under test.
 pub(crate) struct Xorshift(u64);
@@ -70,9 +70,9 @@ pub(crate) fn classification<'a>(
     Data::new(matrix(x, columns), Target::Labels { codes: y, classes })
 }
 
-/// Small and quick: what a test changes stands in the test.
+/// A small, quick descent: what a test changes stands in the test.
 pub(crate) fn quick() -> Params {
-    Params { random_features: Some(40), epochs: Some(20), ..Params::default() }
+    Params { solver: SolverKind::Adam, random_features: Some(40), epochs: Some(20), ..Params::default() }
 }
 
 pub(crate) fn fit(params: &Params, data: &Data<'_>) -> Model {
@@ -95,7 +95,7 @@ pub(crate) fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|v| v.to_bits()).collect()
 }
 
-/// The numbers of a model file, read without the crate's own reader.
+/// The numbers of a network in a model file, read without the crate's own reader.
 pub(crate) struct Numbers {
     pub(crate) theta: Vec<f64>,
     /// `columns x features`.
@@ -104,6 +104,8 @@ pub(crate) struct Numbers {
     /// `features x outputs`.
     pub(crate) beta: Vec<f64>,
     pub(crate) intercept: Vec<f64>,
+    /// `columns x outputs`; empty without linear terms.
+    pub(crate) linear: Vec<f64>,
     pub(crate) mean: Vec<f64>,
     pub(crate) inverse: Vec<f64>,
     pub(crate) target_mean: Vec<f64>,
@@ -112,7 +114,15 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
+    /// Those of a model that is one network.
     pub(crate) fn of(model: &Model) -> Self {
+        let mut all = Self::all(model);
+        assert_eq!(all.len(), 1, "one network");
+        all.remove(0)
+    }
+
+    /// Those of every network of a committee.
+    pub(crate) fn all(model: &Model) -> Vec<Self> {
         let bytes = model.to_bytes().unwrap();
         let file = safetensors::SafeTensors::deserialize(&bytes).unwrap();
         let f32s = |name: &str| -> Vec<f64> {
@@ -123,27 +133,42 @@ impl Numbers {
             let data = file.tensor(name).unwrap().data().chunks_exact(8);
             data.map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
         };
-        let phase = f32s("phase");
+        let networks = model.committee();
+        let part = |name: &str, m: usize| -> Vec<f64> {
+            let values = f32s(name);
+            let len = values.len() / networks;
+            values[m * len..(m + 1) * len].to_vec()
+        };
         let scaled = model.plan().scaled_features;
-        Self {
-            theta: f32s("theta"),
-            omega: f32s("omega"),
-            beta: f32s("beta"),
-            intercept: f32s("intercept"),
-            mean: f32s("scale.mean"),
-            inverse: f32s("scale.inverse"),
-            target_mean: f64s("scale.target_mean"),
-            target_scale: f64s("scale.target_scale"),
-            feature_scale: if scaled { (2.0 / phase.len() as f64).sqrt() } else { 1.0 },
-            phase,
-        }
+        let linear = file.tensor("linear").is_ok();
+        let network = |m: usize| {
+            let phase = part("phase", m);
+            Self {
+                theta: part("theta", m),
+                omega: part("omega", m),
+                beta: part("beta", m),
+                intercept: part("intercept", m),
+                linear: if linear { part("linear", m) } else { Vec::new() },
+                mean: f32s("scale.mean"),
+                inverse: f32s("scale.inverse"),
+                target_mean: f64s("scale.target_mean"),
+                target_scale: f64s("scale.target_scale"),
+                feature_scale: if scaled { (2.0 / phase.len() as f64).sqrt() } else { 1.0 },
+                phase,
+            }
+        };
+        (0..networks).map(network).collect()
+    }
+
+    /// A row as the network sees it.
+    pub(crate) fn standardised(&self, row: &[f32]) -> Vec<f64> {
+        row.iter().enumerate().map(|(j, &x)| (x as f64 - self.mean[j]) * self.inverse[j]).collect()
     }
 
     /// The features z(theta o x) of a row.
     pub(crate) fn features(&self, row: &[f32]) -> Vec<f64> {
         let s = self.phase.len();
-        let standardised: Vec<f64> =
-            row.iter().enumerate().map(|(j, &x)| (x as f64 - self.mean[j]) * self.inverse[j]).collect();
+        let standardised = self.standardised(row);
         (0..s)
             .map(|k| {
                 let angle: f64 = standardised
@@ -158,9 +183,11 @@ impl Numbers {
 
     /// The network's outputs before the target's units are put back.
     pub(crate) fn outputs(&self, row: &[f32]) -> Vec<f64> {
-        let (z, k) = (self.features(row), self.intercept.len());
+        let (z, x, k) = (self.features(row), self.standardised(row), self.intercept.len());
         let output = |c: usize| {
-            self.intercept[c] + z.iter().enumerate().map(|(i, z)| self.beta[i * k + c] * z).sum::<f64>()
+            let linear = self.linear.iter().skip(c).step_by(k).zip(&x).map(|(b, x)| b * x).sum::<f64>();
+            let cosines = z.iter().enumerate().map(|(i, z)| self.beta[i * k + c] * z).sum::<f64>();
+            self.intercept[c] + linear + cosines
         };
         (0..k).map(output).collect()
     }

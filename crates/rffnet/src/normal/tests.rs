@@ -1,0 +1,248 @@
+//! Moments and heads against the same written plainly in f64.
+
+use super::*;
+use crate::Matrix;
+use crate::loss::LossKind;
+use crate::rng::{Stream, Use, stream};
+use crate::scale::Scale;
+use rand_distr::{Distribution, StandardNormal};
+
+fn normals(count: usize, size: f64, rng: &mut Stream) -> Vec<f32> {
+    (0..count).map(|_| (size * Distribution::<f64>::sample(&StandardNormal, rng)) as f32).collect()
+}
+
+const COLUMNS: usize = 3;
+
+/// Rows, targets and weights; features of all columns.
+struct Instance {
+    x: Vec<f32>,
+    y: Vec<f32>,
+    weight: Vec<f32>,
+    map: FeatureMap,
+    theta: Vec<f32>,
+}
+
+impl Instance {
+    fn new(rows: usize, features: usize, outputs: usize) -> Self {
+        let rng = &mut stream(3, Use::Frequencies);
+        Self {
+            x: normals(rows * COLUMNS, 2.0, rng),
+            y: normals(rows * outputs, 1.0, rng),
+            weight: normals(rows, 1.0, rng).iter().map(|w| w.abs()).collect(),
+            map: FeatureMap::new(normals(COLUMNS * features, 1.0, rng), normals(features, 2.0, rng)),
+            theta: normals(COLUMNS, 0.5, rng),
+        }
+    }
+
+    /// Calls `work` with the rows as a problem of the squared loss.
+    fn with<T>(&self, weighted: bool, work: impl FnOnce(&Problem<'_>) -> T) -> T {
+        let rows = self.x.len() / COLUMNS;
+        let loss = LossKind::Squared.build(0);
+        let problem = Problem {
+            x: Matrix::new(&self.x, rows, COLUMNS).expect("a matrix"),
+            scale: Scale { mean: vec![0.3; COLUMNS], inverse: vec![0.5; COLUMNS] },
+            y: self.y.clone(),
+            weight: weighted.then(|| self.weight.clone()),
+            outputs: self.y.len() / rows,
+            loss: loss.as_ref(),
+            unit: 1.0,
+        };
+        work(&problem)
+    }
+
+    /// A row of the design, then its targets.
+    fn plain(&self, i: usize, linear: bool) -> Vec<f64> {
+        let x: Vec<f64> =
+            self.x[i * COLUMNS..(i + 1) * COLUMNS].iter().map(|&v| (v as f64 - 0.3) * 0.5).collect();
+        let s = self.map.features();
+        let angle = |k: usize| -> f64 {
+            let terms = (0..COLUMNS).map(|j| self.map.omega[j * s + k] as f64 * self.theta[j] as f64 * x[j]);
+            self.map.phase[k] as f64 + terms.sum::<f64>()
+        };
+        let mut row: Vec<f64> = (0..s).map(|k| (2.0 / s as f64).sqrt() * angle(k).cos()).collect();
+        if linear {
+            row.extend(x.iter().map(|x| x / (COLUMNS as f64).sqrt()));
+        }
+        row.push(1.0);
+        let outputs = self.y.len() / (self.x.len() / COLUMNS);
+        row.extend(self.y[i * outputs..(i + 1) * outputs].iter().map(|&y| y as f64));
+        row
+    }
+}
+
+fn size(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |m: f64, v| m.max(v.abs()))
+}
+
+/// More than one block of rows, and neither rows nor columns a multiple of anything.
+#[test]
+fn moments_are_those_of_the_plain_design() {
+    let p = Instance::new(2 * BLOCK + 77, 37, 2);
+    let rows: Vec<usize> = (0..2 * BLOCK + 77).filter(|i| i % 7 != 0).collect();
+    let curvature: Vec<f32> = (0..rows.len()).map(|i| 0.1 + (i % 5) as f32 * 0.05).collect();
+    for linear in [false, true] {
+        for (weighted, curved) in [(false, false), (true, false), (true, true)] {
+            let curvature = curved.then_some(curvature.as_slice());
+            let moments =
+                p.with(weighted, |problem| Moments::new(problem, &p.map, &p.theta, &rows, linear, curvature));
+            let columns = 37 + if linear { COLUMNS } else { 0 } + 1;
+            let m = columns + if curved { 0 } else { 2 };
+            assert_eq!((moments.columns, moments.gram.len()), (columns, m * m));
+            let mut expected = vec![0.0; m * m];
+            for (at, &i) in rows.iter().enumerate() {
+                let row = p.plain(i, linear);
+                let weight = if weighted { p.weight[i] as f64 } else { 1.0 };
+                let weight = weight * curvature.map_or(1.0, |h| h[at] as f64) / rows.len() as f64;
+                for a in 0..m {
+                    (0..=a).for_each(|b| expected[a * m + b] += weight * row[a] * row[b]);
+                }
+            }
+            for a in 0..m {
+                for b in 0..=a {
+                    let (got, expected) = (moments.gram[a * m + b], expected[a * m + b]);
+                    assert!((got - expected).abs() < 2e-6, "{linear} {weighted} {a} {b}: {got} {expected}");
+                }
+            }
+            if !curved {
+                let cross = moments.cross();
+                assert_eq!(cross.len(), 2 * columns);
+                for (c, cross) in cross.chunks_exact(columns).enumerate() {
+                    assert_eq!(cross, &moments.gram[(columns + c) * m..][..columns]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn moments_of_two_parts_are_those_of_the_whole() {
+    let p = Instance::new(900, 20, 1);
+    let all: Vec<usize> = (0..900).collect();
+    p.with(true, |problem| {
+        let of = |rows: &[usize]| Moments::new(problem, &p.map, &p.theta, rows, true, None);
+        let (whole, merged) = (of(&all), of(&all[..700]).merged(&of(&all[700..])));
+        assert_eq!(merged.rows, 900);
+        assert!(whole.gram.iter().zip(&merged.gram).all(|(a, b)| (a - b).abs() < 1e-6));
+    });
+}
+
+/// (G + alpha I) b, with the intercept left free.
+fn multiply(moments: &Moments, alpha: f64, b: &[f64]) -> Vec<f64> {
+    let (n, m) = (moments.columns, moments.columns + moments.targets);
+    let at = |a: usize, c: usize| moments.gram[a.max(c) * m + a.min(c)];
+    (0..n)
+        .map(|a| {
+            let ridge = if a + 1 == n { 0.0 } else { alpha * b[a] };
+            ridge + (0..n).map(|c| at(a, c) * b[c]).sum::<f64>()
+        })
+        .collect()
+}
+
+#[test]
+fn the_solution_solves_the_normal_equations_of_every_output() {
+    let p = Instance::new(500, 60, 3);
+    let rows: Vec<usize> = (0..500).collect();
+    for alpha in [1e-6, 1e-3, 1.0] {
+        let moments = p.with(true, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true, None));
+        let cross = moments.cross();
+        let mut b = cross.clone();
+        moments.factor(alpha).solve(&mut b);
+        let n = moments.columns;
+        for (cross, b) in cross.chunks_exact(n).zip(b.chunks_exact(n)) {
+            let back = multiply(&moments, alpha, b);
+            let error: Vec<f64> = back.iter().zip(cross).map(|(a, b)| a - b).collect();
+            assert!(size(&error) < 1e-6 * size(cross), "{alpha}: {}", size(&error));
+        }
+    }
+}
+
+#[test]
+fn the_parts_of_a_factor_fit_together() {
+    let p = Instance::new(300, 25, 1);
+    let rows: Vec<usize> = (0..300).collect();
+    let factor =
+        p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true, None)).factor(1e-3);
+    assert_eq!(factor.len(), 25 + COLUMNS + 1);
+    let start: Vec<f64> = (0..2 * factor.len()).map(|i| (i as f64).sin()).collect();
+    // L'^-1 and L' undo each other.
+    let mut b = start.clone();
+    factor.solve_upper(&mut b);
+    factor.multiply_upper(&mut b);
+    assert!(b.iter().zip(&start).all(|(a, b)| (a - b).abs() < 1e-9));
+    // solve is L'^-1 L^-1.
+    let (mut once, mut twice) = (start.clone(), start);
+    factor.solve(&mut once);
+    factor.solve_lower(&mut twice);
+    factor.solve_upper(&mut twice);
+    assert_eq!(once, twice);
+}
+
+/// Columns and features that occur several times, more columns than rows, no penalty at all: finite, and the fit is as
+/// good as with each of them once.
+#[test]
+fn singular_gram_matrices_have_finite_heads() {
+    let once = Instance::new(400, 12, 1);
+    let rows: Vec<usize> = (0..400).collect();
+    let repeated = |times: usize| {
+        let repeat =
+            |v: &[f32]| -> Vec<f32> { v.chunks_exact(12).flat_map(|row| row.repeat(times)).collect() };
+        Instance {
+            map: FeatureMap::new(repeat(&once.map.omega), repeat(&once.map.phase)),
+            x: once.x.clone(),
+            y: once.y.clone(),
+            weight: once.weight.clone(),
+            theta: once.theta.clone(),
+        }
+    };
+    let error = |p: &Instance, rows: &[usize], alpha: f64| {
+        let moments = p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, rows, true, None));
+        let mut b = moments.cross();
+        moments.factor(alpha).solve(&mut b);
+        assert!(b.iter().all(|b| b.is_finite()));
+        let squares = rows.iter().map(|&i| {
+            let row = p.plain(i, true);
+            let f: f64 = row.iter().zip(&b).map(|(z, b)| z * b).sum();
+            (f - row[b.len()]).powi(2)
+        });
+        squares.sum::<f64>() / rows.len() as f64
+    };
+    for alpha in [0.0, 1e-12, 1e-6] {
+        let expected = error(&once, &rows, alpha);
+        for times in [2, 30] {
+            let got = error(&repeated(times), &rows, alpha);
+            assert!(got < 1.01 * expected, "{alpha} {times}: {got} {expected}");
+        }
+        assert!(error(&repeated(2), &rows[..5], alpha) < 0.5);
+    }
+    let mut same = Instance::new(400, 12, 1);
+    same.x.chunks_exact_mut(COLUMNS).for_each(|row| row[1] = row[0]);
+    assert!(error(&same, &rows, 0.0).is_finite());
+    same.x.fill(1.0);
+    assert!(error(&same, &rows, 0.0).is_finite());
+}
+
+/// <g, apply(b)> = <pull_back(g), b>: the gradient by the coefficients is the one by the weights, scaled back.
+#[test]
+fn pulling_back_is_the_transpose_of_applying() {
+    let p = Instance::new(2, 11, 2);
+    for linear in [false, true] {
+        let design = Design::new(&p.map, linear);
+        let b: Vec<f64> = (0..2 * design.columns()).map(|i| (i as f64 + 0.5).sin()).collect();
+        let mut applied = Weights::zeros(&p.map, 2);
+        design.apply(&b, &mut applied);
+        let mut g = applied.clone();
+        let parts = [&mut g.beta, &mut g.intercept, &mut g.linear];
+        for (k, part) in parts.into_iter().enumerate() {
+            part.iter_mut().enumerate().for_each(|(i, v)| *v = (i as f32 + k as f32).cos());
+        }
+        let inner = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(&a, &b)| a as f64 * b as f64).sum::<f64>();
+        let left = inner(&g.beta, &applied.beta)
+            + inner(&g.intercept, &applied.intercept)
+            + inner(&g.linear, &applied.linear);
+        let right: f64 = design.pull_back(&g).iter().zip(&b).map(|(a, b)| a * b).sum();
+        assert!((left - right).abs() < 1e-5, "{left} {right}");
+        let m = design.columns();
+        let squares: f64 = b.iter().enumerate().filter(|(i, _)| i % m != m - 1).map(|(_, b)| b * b).sum();
+        assert!((design.penalty(&b, 0.3) - 0.3 * squares).abs() < 1e-12);
+    }
+}
