@@ -106,8 +106,8 @@ param_options! {
     committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),
         help = with_default("The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other \
-            losses, with other penalties than l2 on the head, with --lr, --schedule, --batch-size, --patience or \
-            --init, and in the paper's preset", |_| SolverKind::Auto.to_string()))]
+            losses, other penalties than l2 on the head, a given rate, schedule, batch size, patience or start, and the \
+            paper's preset", |_| SolverKind::Auto.to_string()))]
     solver: SolverKind,
     #[arg(long, help_heading = "Optimisation", value_parser = named(Effort::ALL),
         help = with_default("How much work to do: a fifth of normal, or five times as much; varpro",

@@ -21,7 +21,8 @@ impl Sample {
             x: matrix(table).map_err(in_file(&table.source))?,
             y: self.known.target(),
             weight: table.weight.as_deref(),
-            names: names(table),
+            names: Some(&table.names),
+            positional: !table.has_names,
         })
     }
 
@@ -61,7 +62,7 @@ pub(crate) fn read_with_target(path: &str, options: &ReadOptions) -> Result<Tabl
 /// How to read a file for `model`: its columns, in its order, with missing values if it knows what to do with them.
 pub(crate) fn for_model(model: &Model) -> ReadOptions {
     let names = model.feature_names().to_vec();
-    let named = model.has_names() && !made_up(&names);
+    let named = model.has_names();
     ReadOptions {
         missing: model.plan().missing == Missing::Mean,
         select: Select::Named { names, named },
@@ -72,37 +73,4 @@ pub(crate) fn for_model(model: &Model) -> ReadOptions {
 /// How to read further rows like those of `table`.
 pub(crate) fn like(table: &Table) -> Select {
     Select::Named { names: table.names.clone(), named: table.has_names }
-}
-
-/// The names to keep in the model. The library makes up `x1..xd` by itself; what differs from that has to be given,
-/// even if it was made up (`x2..xd` beside a target in the first column, LIBSVM's numbers).
-fn names(table: &Table) -> Option<&[String]> {
-    (table.has_names || !counted(&table.names)).then_some(&table.names)
-}
-
-/// `x1..xd`.
-fn counted(names: &[String]) -> bool {
-    names.iter().enumerate().all(|(i, name)| *name == format!("x{}", i + 1))
-}
-
-/// Whether names that a model keeps are positions all the same, as [`names`] gives them: ascending numbers, or `x` and
-/// ascending numbers with gaps.
-fn made_up(names: &[String]) -> bool {
-    let numbers = |prefix: &str| -> Option<Vec<usize>> {
-        names.iter().map(|name| name.strip_prefix(prefix)?.parse().ok()).collect()
-    };
-    let ascending = |numbers: Vec<usize>| numbers.is_sorted_by(|a, b| a < b);
-    numbers("").is_some_and(ascending) || (!counted(names) && numbers("x").is_some_and(ascending))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::made_up;
-
-    #[test]
-    fn positions_are_not_names() {
-        let is = |names: &[&str]| made_up(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
-        assert!(is(&["1", "2", "5"]) && is(&["x2", "x3"]));
-        assert!(!is(&["x1", "x2"]) && !is(&["age", "x2"]) && !is(&["2", "1"]));
-    }
 }

@@ -132,7 +132,7 @@ fn parameters_out_of_range() {
         ("fit good.csv -t y --lr 0", &["lr is 0", "positive"]),
         ("fit good.csv -t y --batch-size 0", &["batch-size is 0", "at least 1"]),
         ("fit good.csv -t y --features 0", &["features is 0", "at least 1"]),
-        ("fit good.csv -t y --features 10000000000000000000", &["features is 1", "18 columns", "at most"]),
+        ("fit good.csv -t y --features 10000000000000000000", &["features is 1", "columns", "at most"]),
         ("fit good.csv -t y --epochs 0", &["epochs is 0"]),
         ("fit good.csv -t y --committee 0", &["committee is 0", "at least 1"]),
         ("fit good.csv -t y --budget 0", &["budget is 0", "positive"]),

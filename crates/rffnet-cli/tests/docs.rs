@@ -169,7 +169,8 @@ fn shell(folder: &Folder, script: &str, place: &str) -> String {
 
 /// Words that say what a line is about: labels, column names, keys. Numbers and bars differ from run to run.
 fn line_starts(text: &str) -> impl Iterator<Item = &str> {
-    let firsts = text.lines().filter_map(|line| line.split_whitespace().next());
+    let blank = |c: char| c.is_whitespace() || c == ',';
+    let firsts = text.lines().filter_map(move |line| line.split(blank).find(|word| !word.is_empty()));
     let trimmed = firsts.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     trimmed.filter(|word| word.len() > 1 && word.starts_with(|c: char| c.is_ascii_alphabetic()))
 }

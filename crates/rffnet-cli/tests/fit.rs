@@ -115,7 +115,8 @@ fn a_budget_that_runs_out_is_said() {
     assert!(warnings.iter().any(|w| w.as_str().is_some_and(|w| w.contains("ran out"))), "{warnings:?}");
     assert_eq!(folder.ok("predict m.rffnet a.csv").lines().count(), 301);
     let enough = folder.json("fit a.csv -t y --budget 1e6 --effort quick");
-    assert_eq!((&enough["stopped"], &enough["warnings"]), (&"converged".into(), &serde_json::json!([])));
+    assert_eq!(enough["stopped"], "converged");
+    assert!(!enough["warnings"].to_string().contains("ran out"));
 }
 
 #[test]
@@ -185,10 +186,9 @@ fn the_same_for_any_number_of_threads() {
     let folder = Folder::new();
     for solver in ["varpro", "adam", "sgd", "palm-adam", "palm-sgd"] {
         // More rows than one chunk, so that the threads have something to share.
-        let fit = format!(
-            "fit --dataset gse1 --rows 1500 --batch-size 700 --solver {solver} --lr 0.01 \
-                     --features 32 --epochs 3 --effort quick -q"
-        );
+        let descent = if solver == "varpro" { "" } else { "--batch-size 700 --lr 0.01" };
+        let fit =
+            format!("fit --dataset gse1 --rows 1500 --solver {solver} {descent} --features 32 --epochs 3 -q");
         folder.ok(&format!("{fit} --threads 1 -o one.rffnet"));
         folder.ok(&format!("{fit} --threads 2 -o two.rffnet"));
         assert!(folder.read("one.rffnet") == folder.read("two.rffnet"), "{solver}");

@@ -7,7 +7,7 @@ use crate::error::{DataError, plural, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, made_up_names, resolve};
 use crate::names::{listed, shell};
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, Select};
 use crate::records::{KeptRecord, Record, Records, not_utf8};
 use crate::sink::{Row, RowSink, Value};
 
@@ -27,7 +27,9 @@ pub(crate) fn read(
     // The first data row is the second record if there is a header, and is needed to know whether there is
     // one.
     let second = records.next()?.map(KeptRecord::new);
-    let header = options.header.unwrap_or_else(|| is_header(first, second.as_ref().map(KeptRecord::get)));
+    let header = options.header.unwrap_or_else(|| {
+        has_names_of(&options.select, first) || is_header(first, second.as_ref().map(KeptRecord::get))
+    });
     let names = if header { header_names(&source, first)? } else { made_up_names(width) };
     let layout = resolve(&source, names, header, options)?;
     sink.begin(&layout);
@@ -52,6 +54,13 @@ pub(crate) fn read(
         ));
     }
     Ok(layout)
+}
+
+/// Whether a first row holds every name that is looked for, numbers though they may be.
+fn has_names_of(select: &Select, first: Record<'_>) -> bool {
+    let Select::Named { names, named: true } = select else { return false };
+    let cells: HashSet<&str> = first.cells().flatten().map(str::trim).collect();
+    names.iter().all(|name| cells.contains(name.as_str()))
 }
 
 /// A first row with text in it is a header, unless it looks just like the row after it: mostly decimal

@@ -42,9 +42,12 @@ const UNNOTICED: f64 = 0.0005;
 /// What more columns must gain over fewer.
 const WORTH_MORE_COLUMNS: f64 = 0.02;
 
-/// Steps of the final penalty, up and down, and how far it may go.
+/// Steps of the final penalty, up and down, and how far up it may go.
 const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
-const PENALTY_RANGE: (f64, f64) = (1e-8, 10.0);
+const STRONGEST: f64 = 10.0;
+/// Few held-out rows cannot tell weak penalties apart: the weakest one is this over their number, for numbers and for
+/// classes.
+const WEAKEST: (f64, f64) = (1e-3, 1e-2);
 
 /// One trained network of the committee.
 struct Member {
@@ -71,7 +74,11 @@ impl Setting<'_> {
                 break;
             }
             let guide = members.first().map(|m| m.relevances.clone());
-            members.push(self.member(plan, &recipe, number, guide, &mut watch));
+            let member = self.member(plan, &recipe, number, guide, &mut watch);
+            // A network cut short would only spoil the average.
+            if members.is_empty() || !watch.stopped() {
+                members.push(member);
+            }
         }
         let count = members.len() as f64;
         Trained {
@@ -107,7 +114,10 @@ impl Setting<'_> {
         };
         let asked = [plan.fixed_alpha.unwrap_or(BLIND_ALPHA)];
         let choosing = plan.fixed_alpha.is_none() && !split.validation.is_empty();
-        let alphas: &[f64] = if choosing { &ALPHAS } else { &asked };
+        let weakest =
+            if plan.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 } / split.validation.len() as f64;
+        let allowed: Vec<f64> = ALPHAS.into_iter().filter(|&a| a >= weakest || a == ALPHAS[0]).collect();
+        let alphas: &[f64] = if choosing { &allowed } else { &asked };
         let stage = |spectrum: bool| Stage { alphas, steps: recipe.steps, spectrum, linear: plan.linear };
 
         let map = self.draw(plan, recipe.search_features, &mut rng);
@@ -138,13 +148,19 @@ impl Setting<'_> {
             }
         };
         let relevances = settled.frame.map.spread(&settled.frame.theta);
-        let fresh = (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, &mut rng));
+        // Once stopped, what has been learned has to do.
+        let fresh = match &learned {
+            Some(_) if watch.stopped() => None,
+            None if watch.stopped() => Some(settled.frame.clone()),
+            _ => (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, &mut rng)),
+        };
         let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh.as_ref());
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
         let floor = self.constant_weights(&frame.map);
         let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
         let head = HeadPlan { alpha, linear: plan.linear };
-        let finished = finish(problem, &split, self.rows, &frame, head, choosing);
+        let range = (choosing && !watch.stopped()).then_some((weakest.min(alpha), STRONGEST));
+        let finished = finish(problem, &split, self.rows, &frame, head, range);
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judged),
             beats_constant: beats(problem, &frame.map, &finished.judged, &floor, judged),
@@ -325,14 +341,14 @@ struct Finished {
     loss: f64,
 }
 
-/// The head on all rows, with the penalty that does best on the held-out ones if it is to be chosen.
+/// The head on all rows, with the penalty that does best on the held-out ones if there is a range to choose from.
 fn finish(
     problem: &Problem<'_>,
     split: &Split,
     all: &[usize],
     frame: &Frame,
     plan: HeadPlan,
-    choosing: bool,
+    range: Option<(f64, f64)>,
 ) -> Finished {
     let HeadPlan { alpha, linear } = plan;
     let Frame { map, theta } = frame;
@@ -345,8 +361,9 @@ fn finish(
         }
         loss
     };
-    let choose = |mut loss: &mut dyn FnMut(f64) -> f64| {
-        if choosing { climb(alpha, &mut loss) } else { (alpha, loss(alpha)) }
+    let choose = |mut loss: &mut dyn FnMut(f64) -> f64| match range {
+        Some(range) => climb(alpha, range, &mut loss),
+        None => (alpha, loss(alpha)),
     };
     let (weights, alpha) = if problem.loss.link() == Link::Identity {
         let design = Design::new(map, linear);
@@ -377,13 +394,13 @@ fn finish(
 }
 
 /// Walks the penalty up or down as long as the loss falls.
-fn climb(start: f64, mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
+fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
     let mut best = (start, loss(start));
     for factor in [PENALTY_STEP, 1.0 / PENALTY_STEP] {
         let mut moved = false;
         loop {
             let alpha = best.0 * factor;
-            if !(PENALTY_RANGE.0..=PENALTY_RANGE.1).contains(&alpha) {
+            if !(range.0..=range.1).contains(&alpha) {
                 break;
             }
             let next = loss(alpha);
@@ -407,9 +424,9 @@ mod tests {
     #[test]
     fn climbing_finds_the_valley() {
         for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
-            let (alpha, _) = climb(start, |a: f64| (a / valley).ln().powi(2));
+            let (alpha, _) = climb(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
             assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
         }
-        assert_eq!(climb(1e-3, |_| f64::NAN).0, 1e-3);
+        assert_eq!(climb(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
     }
 }

@@ -5,7 +5,7 @@ use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
-use crate::params::{Init, Missing, Params, Plan, Shape, SolverKind};
+use crate::params::{ClassWeight, Init, Missing, Params, Plan, Shape, SolverKind};
 use crate::rng::{Stream, Use, stream, uniform};
 use crate::scale::{ColumnStatistics, column_statistics};
 use crate::solver::descent::{Split, descend};
@@ -71,6 +71,11 @@ impl<'a> Fit<'a> {
         data.check(missing == Missing::Mean)?;
         let rows = rows_that_count(data)?;
         let mut plan = self.params.plan(Shape { rows: rows.len(), ..shape })?;
+        if plan.class_weight == ClassWeight::Balanced && !classification {
+            return Err(Error::Unsupported(
+                "class-weight balanced needs classes; the target is a number".into(),
+            ));
+        }
         let built_in;
         let loss: &dyn Loss = match self.loss {
             Some(loss) => {
@@ -121,6 +126,10 @@ impl<'a> Fit<'a> {
             setting.descent(&plan, observer)
         };
         trained.judge(&plan, &mut warnings)?;
+        if trained.networks.iter().any(|(_, weights)| !weights.is_finite()) {
+            let advice = "the features or the head are not finite; check the columns and the spectrum".into();
+            return Err(Error::Diverged { epoch: trained.epochs, advice });
+        }
 
         plan.random_features = trained.networks[0].0.features();
         let feature_scale = plan.feature_scale();
@@ -154,7 +163,7 @@ impl<'a> Fit<'a> {
                 Target::Values { .. } => Vec::new(),
             },
             feature_names: (0..data.x.columns()).map(|j| data.name(j)).collect(),
-            named: data.names.is_some(),
+            named: data.names.is_some() && !data.positional,
             kernel,
             link: loss.link(),
             feature_scale,
@@ -370,7 +379,8 @@ impl Trained {
 /// two would not do.
 const CLEARLY: f64 = 3.0;
 
-/// Whether `weights` beat `constant` on the rows by more than chance: the mean gain per row against its standard error.
+/// Whether `weights` beat `constant` on the rows by more than chance: the mean gain per row against its standard error,
+/// or half the loss gone, which heavy tails and few rows can hide from that test.
 pub(crate) fn beats(
     problem: &Problem<'_>,
     map: &FeatureMap,
@@ -383,7 +393,8 @@ pub(crate) fn beats(
     let n = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / n;
     let variance = gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
-    mean > CLEARLY * (variance / n).sqrt()
+    let halved = mean > 0.5 * floor.iter().sum::<f64>() / n;
+    halved || mean > CLEARLY * (variance / n).sqrt()
 }
 
 fn class_count(data: &Data<'_>) -> usize {

@@ -81,12 +81,14 @@ pub struct Data<'a> {
     pub weight: Option<&'a [f32]>,
     /// Column names; `x1, x2, ...` without.
     pub names: Option<&'a [String]>,
+    /// The names only number the columns (a file without a header): later rows are matched by position.
+    pub positional: bool,
 }
 
 impl<'a> Data<'a> {
     /// Data without weights and names.
     pub fn new(x: Matrix<'a>, y: Target<'a>) -> Self {
-        Self { x, y, weight: None, names: None }
+        Self { x, y, weight: None, names: None, positional: false }
     }
 
     /// The name of column `j`.

@@ -297,7 +297,11 @@ impl Model {
     pub fn restricted(&self, keep: &[usize]) -> Self {
         let mut model = self.clone();
         let mut kept = vec![false; self.card.feature_names.len()];
-        keep.iter().for_each(|&j| kept[j] = true);
+        for &j in keep {
+            if let Some(kept) = kept.get_mut(j) {
+                *kept = true;
+            }
+        }
         for member in &mut model.members {
             let mut stored = member.stored.clone();
             let k = stored.intercept.len();

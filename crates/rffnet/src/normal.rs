@@ -12,6 +12,9 @@ use rayon::prelude::*;
 use crate::features::{FeatureMap, Problem, Weights, design};
 use crate::simd::{self, GramScratch, gram_ranges};
 
+/// Times the diagonal may grow, a hundredfold each.
+const ATTEMPTS: usize = 12;
+
 /// Rows whose design is in memory at a time.
 const BLOCK: usize = 1024;
 
@@ -162,7 +165,7 @@ impl Moments {
         let (n, m) = (self.columns, self.columns + self.targets);
         let average = (0..n).map(|i| self.gram[i * m + i]).sum::<f64>() / n as f64;
         let mut boost = 0.0;
-        loop {
+        for _ in 0..ATTEMPTS {
             // faer works column by column: the row-major lower triangle is the column-major upper one, so transpose.
             let mut lower = vec![0.0; n * n];
             for a in 0..n {
@@ -176,6 +179,8 @@ impl Moments {
             }
             boost = if boost == 0.0 { 1e-10 * average.max(f64::MIN_POSITIVE) } else { 100.0 * boost };
         }
+        // Only numbers that are not finite get here; the solution is then not finite either, and nobody takes it.
+        Factor { n, lower: vec![f64::NAN; n * n] }
     }
 }
 

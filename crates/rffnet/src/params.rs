@@ -343,6 +343,18 @@ impl Params {
             other => other,
         };
         let varpro = solver == SolverKind::Varpro;
+        if varpro && self.asks_for_descent() {
+            return Err(Error::Unsupported(
+                "lr, schedule, batch-size, patience and init belong to descent; leave them out or choose another solver"
+                    .into(),
+            ));
+        }
+        let exact_only = self.spectrum.is_some() || self.committee.is_some() || self.budget.is_some();
+        if !varpro && (exact_only || self.linear == Some(true)) {
+            return Err(Error::Unsupported(format!(
+                "spectrum, linear, committee and budget belong to the varpro solver; the solver here is {solver}"
+            )));
+        }
         if let Some(committee) = self.committee {
             at_least_one("committee", committee)?;
         }

@@ -74,7 +74,8 @@ impl Recipe {
         };
         // More features than rows learn nothing more.
         let most = MOST_FEATURES.min(n);
-        let search_features = SEARCH_FEATURES.min((rows / 2).max(24));
+        let asked = plan.fixed_features.unwrap_or(usize::MAX);
+        let search_features = SEARCH_FEATURES.min((rows / 2).max(24)).min(asked);
         // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
         let enough = 5.0 * (search_features as f64 + linear);
         let affordable = SEARCH * each / (EVALUATIONS * cost(search_features as f64));

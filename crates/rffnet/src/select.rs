@@ -43,8 +43,9 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     order.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
     let mut path = Vec::with_capacity(order.len() + 1);
     for columns in 0..=order.len() {
-        // Zero relevances change nothing: their score is that of the step before.
-        let same = columns > 0 && relevance[order[columns - 1]] == 0.0;
+        // A column without influence changes nothing: its score is that of the step before.
+        let added = columns.checked_sub(1).map(|last| order[last]);
+        let same = added.is_some_and(|j| relevance[j] == 0.0 && model.importances()[j] == 0.0);
         let score = match path.last() {
             Some(Step { score, .. }) if same => *score,
             _ => score(&model.restricted(&order[..columns]), data)?,

@@ -162,7 +162,8 @@ impl Fit {
         let known = Known::learn(&table, task)?;
         let all = Sample { table, known };
         if let Some(path) = &self.data.test {
-            let options = ReadOptions { select: like(&all.table), ..options };
+            // Only the model's columns and the target are looked for: what is ignored may be absent.
+            let options = ReadOptions { select: like(&all.table), ignore: Vec::new(), ..options };
             let table = read_with_target(path, &options)?;
             let known = Known::compare(&table, all.known.classes())?;
             return Ok((all, Some(Sample { table, known })));

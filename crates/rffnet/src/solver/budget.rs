@@ -35,6 +35,9 @@ impl<'a> Watch<'a> {
         validation: f64,
         theta: impl Fn() -> Vec<f32>,
     ) -> ControlFlow<()> {
+        if self.stopped() {
+            return ControlFlow::Break(());
+        }
         self.steps += 1;
         let (train, validation) = (train * self.unit, validation * self.unit);
         self.history.push(EpochLoss { epoch: self.steps, train, validation: Some(validation) }, &theta());

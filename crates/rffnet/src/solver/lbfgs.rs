@@ -189,7 +189,7 @@ mod tests {
             let value: f64 = x.iter().zip(&scale).map(|(x, s)| 0.5 * s * x * x).sum::<f64>() + 1.0;
             (value as f32 as f64, x.iter().zip(&scale).map(|(x, s)| s * x).collect())
         };
-        let end = minimise(&vec![1.0; 20], f, 200);
+        let end = minimise(&[1.0; 20], f, 200);
         assert!(norm(&end.gradient) < 0.1, "{}", norm(&end.gradient));
     }
 

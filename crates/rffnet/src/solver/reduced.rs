@@ -11,7 +11,7 @@ use crate::solver::lbfgs::{Lbfgs, Point};
 
 /// The head of a classifier is solved until half the squared Newton decrement, an estimate of how much could still be
 /// gained, is below this share of the loss. A looser head would bias the envelope gradient.
-const HEAD_TOLERANCE: f64 = 1e-5;
+const HEAD_TOLERANCE: f64 = 1e-6;
 const HEAD_STEPS: usize = 60;
 
 /// After this many steps with a Hessian of earlier relevances it is renewed.

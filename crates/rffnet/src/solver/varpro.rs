@@ -121,6 +121,9 @@ pub(crate) fn settle(
         };
         let mut at = evaluate(base.pack(stage.spectrum));
         let mut lowest = judge(&mut at, &mut best);
+        if watch.stopped() {
+            break;
+        }
         let mut solver = Lbfgs::default();
         let mut waited = 0;
         for _ in 0..stage.steps {
