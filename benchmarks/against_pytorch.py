@@ -9,7 +9,6 @@ features, prediction, loss, gradients for head and relevances, Adam, proximal st
 """
 import argparse
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -163,16 +162,8 @@ def memory():
 
 
 def peak(command):
-    pid = os.fork()
-    if pid == 0:
-        os.chdir(HERE)
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 1)
-        os.execv(command[0], command)
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise SystemExit(f"{command} failed")
-    return usage.ru_maxrss / 1024
+    run = subprocess.run([sys.executable, os.path.join(HERE, "peak.py"), *command], check=True, capture_output=True, text=True, cwd=HERE)
+    return float(run.stdout)
 
 
 def main():
@@ -193,5 +184,4 @@ def main():
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     main()

@@ -112,6 +112,7 @@ pub(crate) struct Problem<'a> {
     pub(crate) scale: Scale,
     /// `rows x width`; one class index per row, or the regression outputs.
     pub(crate) y: Vec<f32>,
+    pub(crate) width: usize,
     pub(crate) weight: Option<Vec<f32>>,
     pub(crate) outputs: usize,
     pub(crate) loss: &'a dyn Loss,
@@ -120,12 +121,8 @@ pub(crate) struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    pub(crate) fn width(&self) -> usize {
-        self.y.len() / self.x.rows()
-    }
-
     pub(crate) fn target(&self, i: usize) -> &[f32] {
-        &self.y[i * self.width()..(i + 1) * self.width()]
+        &self.y[i * self.width..(i + 1) * self.width]
     }
 
     pub(crate) fn weight(&self, i: usize) -> f32 {
@@ -141,14 +138,21 @@ impl Problem<'_> {
         scratch: &mut RowScratch,
         residual: &mut [f32],
     ) -> f64 {
+        let weight = self.weight(i) as f64;
+        let factor = weight * factor;
+        // One number per row is the common case, and worth keeping in registers.
+        if let (&[y], &[f], [residual]) = (self.target(i), f, &mut *residual) {
+            let mut gradient = [0.0];
+            let loss = self.loss.row(&[y as f64], &[f as f64], &mut gradient);
+            *residual = (factor * gradient[0]) as f32;
+            return weight * loss;
+        }
         scratch.y.clear();
         scratch.y.extend(self.target(i).iter().map(|&v| v as f64));
         scratch.f.clear();
         scratch.f.extend(f.iter().map(|&v| v as f64));
         scratch.gradient.resize(f.len(), 0.0);
-        let weight = self.weight(i) as f64;
         let loss = self.loss.row(&scratch.y, &scratch.f, &mut scratch.gradient);
-        let factor = weight * factor;
         residual.iter_mut().zip(&scratch.gradient).for_each(|(r, g)| *r = (factor * g) as f32);
         weight * loss
     }

@@ -109,6 +109,7 @@ impl<'a> Fit<'a> {
         let problem = Problem {
             x: data.x,
             scale,
+            width: target.y.len() / data.x.rows(),
             y: target.y,
             weight,
             outputs: target.outputs,

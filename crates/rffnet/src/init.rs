@@ -105,8 +105,16 @@ mod tests {
         let train: Vec<usize> = (0..40).collect();
         let ColumnStatistics { scale, range } = column_statistics(matrix, &train, |_| 1.0);
         let loss = LossKind::Squared.build(0);
-        let problem =
-            Problem { x: matrix, scale, y, weight: None, outputs: 1, loss: loss.as_ref(), unit: 1.0 };
+        let problem = Problem {
+            x: matrix,
+            scale,
+            y,
+            width: 1,
+            weight: None,
+            outputs: 1,
+            loss: loss.as_ref(),
+            unit: 1.0,
+        };
         let map = FeatureMap::new(sample_iid(&Kernel::Gaussian, 3, 20, &mut rng), vec![0.5; 20]);
         let mut last_was_best = 0;
         for seed in 0..5 {

@@ -140,6 +140,7 @@ fn problem<'a>(case: &Case, p: &'a Instance, loss: &'a dyn Loss) -> Problem<'a> 
         x: Matrix::new(&p.x, case.rows, case.columns).expect("shape"),
         scale: p.scale.clone(),
         y: p.y.clone(),
+        width: p.y.len() / case.rows,
         weight: p.weight.clone(),
         outputs: case.outputs,
         loss,

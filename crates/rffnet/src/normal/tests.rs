@@ -42,6 +42,7 @@ impl Instance {
             x: Matrix::new(&self.x, rows, COLUMNS).expect("a matrix"),
             scale: Scale { mean: vec![0.3; COLUMNS], inverse: vec![0.5; COLUMNS] },
             y: self.y.clone(),
+            width: self.y.len() / rows,
             weight: weighted.then(|| self.weight.clone()),
             outputs: self.y.len() / rows,
             loss: loss.as_ref(),

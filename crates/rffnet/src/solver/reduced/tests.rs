@@ -96,6 +96,7 @@ impl Case {
             x: Matrix::new(&self.x, ROWS, COLUMNS).expect("a matrix"),
             scale: Scale { mean: vec![0.1; COLUMNS], inverse: vec![0.9; COLUMNS] },
             y: self.y.clone(),
+            width: self.y.len() / ROWS,
             weight: Some(self.weight.clone()),
             outputs: self.outputs,
             loss: loss.as_ref(),
