@@ -167,3 +167,25 @@ fn missing_values_by_the_mean() {
     folder.write("new.csv", "a,b\n,1\n2,\n");
     assert_eq!(folder.ok("predict m.rffnet new.csv").lines().count(), 3);
 }
+
+#[test]
+fn names_that_look_like_positions_are_still_names() {
+    let folder = Folder::new();
+    folder.generate("jse3 --rows 120 -o g.csv");
+    folder.ok(&format!("fit g.csv -t y --ignore x1,x5 {SMALL} -q -o m.rffnet"));
+    let renamed = folder.text("g.csv").replacen("x3", "zzz", 1);
+    folder.write("renamed.csv", renamed);
+    folder.run("predict m.rffnet renamed.csv").refused(1, &["x3"]);
+
+    // Numbers for names, as data frames without names are written.
+    let rows: Vec<String> =
+        (0..60).map(|i| format!("{},{},{},{}", i % 7, i % 5, i % 3, i % 7 - i % 3)).collect();
+    folder.write("a.csv", format!("0,1,2,y\n{}\n", rows.join("\n")));
+    folder.ok(&format!("fit a.csv -t y {SMALL} -q -o n.rffnet"));
+    let reversed = |row: &String| {
+        row.split(',').take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(",")
+    };
+    let body: Vec<String> = rows.iter().map(reversed).collect();
+    folder.write("b.csv", format!("2,1,0\n{}\n", body.join("\n")));
+    assert_eq!(folder.ok("predict n.rffnet b.csv"), folder.ok("predict n.rffnet a.csv"));
+}
