@@ -304,19 +304,11 @@ fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Fram
         let mut at = 0;
         for part in &parts {
             let k = part.map.features();
-            let source = &part.map.omega[a * k..(a + 1) * k];
-            row[at..at + k].iter_mut().zip(source).for_each(|(o, w)| *o = w * part.theta[a]);
+            row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
             at += k;
         }
-        let drawn = parts
-            .last()
-            .map_or(1.0, |p| root_mean_square(&p.map.omega[a * p.map.features()..][..p.map.features()]));
-        // A spectrum without fresh features has moved from what was drawn; the settled frame still has that.
-        let drawn = if fresh.is_some() {
-            drawn
-        } else {
-            root_mean_square(&settled.map.omega[a * settled.map.features()..][..settled.map.features()])
-        };
+        // Learned frequencies have moved from what was drawn; the fresh ones, or the settled frame, still are that.
+        let drawn = root_mean_square(fresh.unwrap_or(settled).frequencies(a));
         theta[a] = (root_mean_square(row) / drawn) as f32;
         if theta[a] > 0.0 {
             row.iter_mut().for_each(|o| *o /= theta[a]);

@@ -125,6 +125,14 @@ fn unwritable(why: &dyn std::fmt::Display) -> Error {
     Error::ModelFile(format!("the model cannot be written: {why}"))
 }
 
+fn finite<T>(name: &str, values: Vec<T>, is_finite: impl Fn(&T) -> bool) -> Result<Vec<T>, Error> {
+    if values.iter().all(is_finite) {
+        Ok(values)
+    } else {
+        Err(damaged(&format!("tensor '{name}' is not finite")))
+    }
+}
+
 struct Reader<'a> {
     tensors: SafeTensors<'a>,
 }
@@ -144,26 +152,14 @@ impl Reader<'_> {
 
     fn f32s(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         let bytes = self.bytes(name, Dtype::F32, shape)?;
-        let values: Vec<f32> =
-            bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-        if values.iter().all(|v| v.is_finite()) {
-            Ok(values)
-        } else {
-            Err(damaged(&format!("tensor '{name}' is not finite")))
-        }
+        let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        finite(name, values.collect(), |v: &f32| v.is_finite())
     }
 
     fn f64s(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
         let bytes = self.bytes(name, Dtype::F64, shape)?;
-        let values: Vec<f64> = bytes
-            .chunks_exact(8)
-            .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
-            .collect();
-        if values.iter().all(|v| v.is_finite()) {
-            Ok(values)
-        } else {
-            Err(damaged(&format!("tensor '{name}' is not finite")))
-        }
+        let value = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
+        finite(name, bytes.chunks_exact(8).map(value).collect(), |v: &f64| v.is_finite())
     }
 
     fn model(&self, card: Card) -> Result<Model, Error> {

@@ -26,13 +26,18 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// The frequencies of the `a`-th column it looks at.
+    pub(crate) fn frequencies(&self, a: usize) -> &[f32] {
+        let s = self.map.features();
+        &self.map.omega[a * s..(a + 1) * s]
+    }
+
     /// The same on fewer columns.
     pub(crate) fn keep(&self, keep: impl Fn(usize, f32) -> bool) -> Self {
-        let s = self.map.features();
         let kept: Vec<usize> =
             (0..self.theta.len()).filter(|&a| keep(self.map.support[a], self.theta[a])).collect();
         let support = kept.iter().map(|&a| self.map.support[a]).collect();
-        let omega = kept.iter().flat_map(|&a| &self.map.omega[a * s..(a + 1) * s]).copied().collect();
+        let omega = kept.iter().flat_map(|&a| self.frequencies(a)).copied().collect();
         let map = FeatureMap::on(self.map.columns(), support, omega, self.map.phase.to_vec());
         Self { map, theta: kept.iter().map(|&a| self.theta[a]).collect() }
     }
