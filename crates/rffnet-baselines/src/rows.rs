@@ -1,0 +1,105 @@
+//! Standardised rows and what is to be learned from them.
+
+use rffnet::Matrix;
+
+/// Rows whose columns have mean 0 and deviation 1 in the training part; a constant column is 0.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Row after row.
+    pub values: Vec<f32>,
+    /// Numbers in a row.
+    pub columns: usize,
+}
+
+impl Rows {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.columns.max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// One row.
+    pub fn row(&self, i: usize) -> &[f32] {
+        &self.values[i * self.columns..(i + 1) * self.columns]
+    }
+}
+
+/// What is to be learned, as given.
+#[derive(Debug, Clone, Copy)]
+pub enum Response<'a> {
+    /// `rows x outputs` numbers.
+    Values {
+        /// The numbers.
+        values: &'a [f64],
+        /// Numbers per row.
+        outputs: usize,
+    },
+    /// A class per row.
+    Classes {
+        /// Below `classes`.
+        codes: &'a [u32],
+        /// Two or more.
+        classes: usize,
+    },
+}
+
+/// All that a method may look at.
+#[derive(Debug)]
+pub struct Training<'a> {
+    /// Standardised.
+    pub rows: Rows,
+    /// What to learn.
+    pub response: Response<'a>,
+    /// One weight per row, mean 1.
+    pub weight: Vec<f64>,
+    /// Where random numbers start.
+    pub seed: u64,
+}
+
+impl Training<'_> {
+    /// Numbers in a decision: one for two classes.
+    pub fn outputs(&self) -> usize {
+        match self.response {
+            Response::Values { outputs, .. } => outputs,
+            Response::Classes { classes: 2, .. } => 1,
+            Response::Classes { classes, .. } => classes,
+        }
+    }
+}
+
+/// Means and deviations of the training columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Scale {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl Scale {
+    pub(crate) fn new(x: Matrix<'_>, weight: &[f64]) -> Self {
+        let d = x.columns();
+        let total: f64 = weight.iter().sum();
+        let mut mean = vec![0.0; d];
+        for (i, w) in weight.iter().enumerate() {
+            x.row(i).iter().zip(&mut mean).for_each(|(&v, m)| *m += w * f64::from(v) / total);
+        }
+        let mut variance = vec![0.0; d];
+        for (i, w) in weight.iter().enumerate() {
+            let row = x.row(i).iter().zip(&mean);
+            row.zip(&mut variance).for_each(|((&v, m), s)| *s += w * (f64::from(v) - m).powi(2) / total);
+        }
+        Self { mean, deviation: variance.iter().map(|v| v.sqrt()).collect() }
+    }
+
+    pub(crate) fn apply(&self, x: Matrix<'_>) -> Rows {
+        let d = x.columns();
+        let standard = |(at, &v): (usize, &f32)| {
+            let (m, s) = (self.mean[at % d], self.deviation[at % d]);
+            if s > 1e-7 * m.abs() { ((f64::from(v) - m) / s) as f32 } else { 0.0 }
+        };
+        Rows { values: x.data().iter().enumerate().map(standard).collect(), columns: d }
+    }
+}
