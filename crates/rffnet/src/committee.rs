@@ -3,18 +3,18 @@
 //! Each member of the committee holds out other rows and draws other frequencies:
 //!
 //! 1. **start**: several scales of the relevances, and relevances re-weighted by the slopes of a first fit, a few steps
-//!    each; the best on the held-out rows goes on (later members start from the first one's relevances);
+//!    each, with columns of long tails as they are and bent; the best on the held-out rows goes on (later members start
+//!    from the first one's relevances);
 //! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak;
 //! 3. **drop** columns whose absence the held-out rows do not notice;
-//! 4. **learn**: frequencies and phases join;
+//! 4. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
 //! 5. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
 use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
+use crate::finish::choose;
 use crate::fit::{Setting, Trained, beats};
 use crate::init;
-use crate::loss::Link;
-use crate::normal::{Design, Moments};
 use crate::params::Plan;
 use crate::recipe::Recipe;
 use crate::rng::{Stream, Use, stream};
@@ -42,8 +42,11 @@ const UNNOTICED: f64 = 0.0005;
 /// What more columns must gain over fewer.
 const WORTH_MORE_COLUMNS: f64 = 0.02;
 
-/// Steps of the final penalty, up and down, and how far up it may go.
-const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
+/// Features of several scales: from that of the relevances to this many times finer, and what that must gain.
+const REACH: f32 = 4.0;
+const WORTH_SPREADING: f64 = 0.003;
+
+/// The strongest penalty.
 const STRONGEST: f64 = 10.0;
 /// Few held-out rows cannot tell weak penalties apart: the weakest one is this over their number, for numbers and for
 /// classes.
@@ -58,23 +61,61 @@ struct Member {
     held_out: usize,
     alpha: f64,
     beats_constant: bool,
-    /// The relevances it settled on, spread over all columns, for the next members to start from.
+    guide: Guide,
+}
+
+/// What later members need not find out again.
+#[derive(Clone)]
+struct Guide {
+    /// Relevances the first member settled on, spread over all columns.
     relevances: Vec<f32>,
+    /// Over how many scales features are spread: 1 for none, else up to this factor.
+    reach: f32,
+}
+
+/// Which rows a member learns from, and the penalties it may use.
+struct Trial {
+    split: Split,
+    /// The part of it that relevances and frequencies are learned on.
+    search: Split,
+    /// Penalties from strong to weak.
+    alphas: Vec<f64>,
+    /// For the final penalty, if there is something to choose by.
+    range: Option<(f64, f64)>,
+    rng: Stream,
+}
+
+/// The committee, in the first of the settings that starts best; which one that was.
+pub(crate) fn train(
+    settings: &[Setting<'_>],
+    plan: &Plan,
+    budget: Option<f64>,
+    observer: &mut dyn Observer,
+) -> (usize, Trained) {
+    let first = &settings[0];
+    let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
+    let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
+    let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
+    let mut best: Option<(usize, Settled)> = None;
+    for (at, setting) in settings.iter().enumerate() {
+        let start = setting.best_start(plan, &recipe, &mut watch);
+        if best.as_ref().is_none_or(|(_, b)| start.loss < b.loss) {
+            best = Some((at, start));
+        }
+    }
+    let (at, start) = best.expect("there is a setting");
+    (at, settings[at].committee(plan, &recipe, start.frame.theta, &mut watch))
 }
 
 impl Setting<'_> {
-    /// The committee.
-    pub(crate) fn varpro(&self, plan: &Plan, budget: Option<f64>, observer: &mut dyn Observer) -> Trained {
-        let recipe = Recipe::new(plan, self.rows.len(), self.support().len(), self.problem.outputs);
-        let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
-        let mut watch = Watch::new(observer, budget, planned, self.problem.unit);
+    fn committee(&self, plan: &Plan, recipe: &Recipe, start: Vec<f32>, watch: &mut Watch<'_>) -> Trained {
         let mut members: Vec<Member> = Vec::new();
         for number in 0..recipe.committee {
             if number > 0 && watch.stopped() {
                 break;
             }
-            let guide = members.first().map(|m| m.relevances.clone());
-            let member = self.member(plan, &recipe, number, guide, &mut watch);
+            let guide = members.first().map(|m| m.guide.clone());
+            let member = self.member(plan, recipe, number, &start, guide, watch);
             // A network cut short would only spoil the average.
             if members.is_empty() || !watch.stopped() {
                 members.push(member);
@@ -90,9 +131,29 @@ impl Setting<'_> {
             beats_constant: members.iter().any(|m| m.beats_constant),
             validation_rows: members[0].held_out,
             history: std::mem::take(&mut watch.history),
-            chosen: chosen(&recipe, &members, self.rows.len()),
+            chosen: chosen(recipe, &members, self.rows.len(), &self.problem.scale.bend),
             networks: members.into_iter().map(|m| (m.map, m.weights)).collect(),
         }
+    }
+
+    /// Members differ in everything that is drawn; the first one has the seed itself.
+    fn trial(&self, plan: &Plan, recipe: &Recipe, number: usize) -> Trial {
+        let seed = plan.seed.wrapping_add((number as u64) << 40);
+        let split = Split::new(self.rows, plan.validation_fraction, seed);
+        let search = Split {
+            train: split.train[..recipe.search_rows.min(split.train.len())].to_vec(),
+            validation: split.validation.clone(),
+        };
+        let choosing = plan.fixed_alpha.is_none() && !split.validation.is_empty();
+        let weakest =
+            if plan.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 } / split.validation.len() as f64;
+        let alphas = if choosing {
+            ALPHAS.into_iter().filter(|&a| a >= weakest || a == ALPHAS[0]).collect()
+        } else {
+            vec![plan.fixed_alpha.unwrap_or(BLIND_ALPHA)]
+        };
+        let range = choosing.then_some((weakest.min(ALPHAS[0]), STRONGEST));
+        Trial { split, search, alphas, range, rng: stream(seed, Use::Frequencies) }
     }
 
     fn member(
@@ -100,51 +161,53 @@ impl Setting<'_> {
         plan: &Plan,
         recipe: &Recipe,
         number: usize,
-        guide: Option<Vec<f32>>,
+        start: &[f32],
+        guide: Option<Guide>,
         watch: &mut Watch<'_>,
     ) -> Member {
         let problem = self.problem;
-        // Members differ in everything that is drawn; the first one has the seed itself.
-        let seed = plan.seed.wrapping_add((number as u64) << 40);
-        let split = Split::new(self.rows, plan.validation_fraction, seed);
-        let mut rng = stream(seed, Use::Frequencies);
-        let search = Split {
-            train: split.train[..recipe.search_rows.min(split.train.len())].to_vec(),
-            validation: split.validation.clone(),
-        };
-        let asked = [plan.fixed_alpha.unwrap_or(BLIND_ALPHA)];
-        let choosing = plan.fixed_alpha.is_none() && !split.validation.is_empty();
-        let weakest =
-            if plan.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 } / split.validation.len() as f64;
-        let allowed: Vec<f64> = ALPHAS.into_iter().filter(|&a| a >= weakest || a == ALPHAS[0]).collect();
-        let alphas: &[f64] = if choosing { &allowed } else { &asked };
-        let stage = |spectrum: bool| Stage { alphas, steps: recipe.steps, spectrum, linear: plan.linear };
+        let Trial { split, search, alphas, range, mut rng } = self.trial(plan, recipe, number);
+        let stage =
+            |alphas, spectrum: bool| Stage { alphas, steps: recipe.steps, spectrum, linear: plan.linear };
 
         let map = self.draw(plan, recipe.search_features, &mut rng);
-        let start = match &guide {
-            Some(theta) => pick(&map, theta),
-            None => self.best_start(plan, recipe, &map, &search, watch),
-        };
-        let settled = settle(problem, &search, Frame { map, theta: start }, &stage(false), watch);
+        let theta = guide.as_ref().map_or_else(|| start.to_vec(), |guide| pick(&map, &guide.relevances));
+        let settled = settle(problem, &search, Frame { map, theta }, &stage(&alphas, false), watch);
         let fewer = match &guide {
-            Some(guide) => restrict(&settled, guide),
+            Some(guide) => restrict(&settled, &guide.relevances),
             None => drop_columns(problem, &search, &settled, plan.linear),
         };
-        let learn = |settled: &Settled, rng: &mut Stream, watch: &mut Watch<'_>| {
-            let frame = self.redraw(plan, &settled.frame, recipe.learned, rng);
-            settle(problem, &search, frame, &stage(true), watch)
-        };
-        // A column that the relevances alone can do without may still be of use to learned frequencies: the first
-        // member tries both ways, the others follow.
-        let (settled, learned) = if recipe.learned == 0 {
-            (fewer, None)
-        } else {
-            let short = learn(&fewer, &mut rng.clone(), watch);
-            let undecided = guide.is_none() && fewer.frame.theta.len() < settled.frame.theta.len();
-            let long = (undecided && !watch.stopped()).then(|| learn(&settled, &mut rng, watch));
-            match long {
-                Some(long) if long.loss < short.loss * (1.0 - WORTH_MORE_COLUMNS) => (settled, Some(long)),
-                _ => (fewer, Some(short)),
+        let (settled, learned, reach) = match &guide {
+            _ if recipe.learned == 0 => (fewer, None, 1.0),
+            Some(guide) => {
+                let frame = self.redraw(plan, &fewer.frame, recipe.learned, guide.reach, &mut rng);
+                let learned = settle(problem, &search, frame, &stage(&alphas, true), watch);
+                (fewer, Some(learned), guide.reach)
+            }
+            None => {
+                let mut learn = |from: &Settled, reach: f32, path: &[f64], watch: &mut Watch<'_>| {
+                    let frame = self.redraw(plan, &from.frame, recipe.learned, reach, &mut rng);
+                    settle(problem, &search, frame, &Stage { alphas: path, ..stage(&alphas, true) }, watch)
+                };
+                let even = learn(&fewer, 1.0, &alphas, watch);
+                // A function with detail on several scales is learned better from features of several scales.
+                let nearby = [even.alpha * 10.0, even.alpha];
+                let near = if alphas.len() > 1 { &nearby[..] } else { &alphas };
+                let spread = (!watch.stopped()).then(|| learn(&fewer, REACH, near, watch));
+                let (short, reach) = match spread {
+                    Some(spread) if spread.loss < even.loss * (1.0 - WORTH_SPREADING) => (spread, REACH),
+                    _ => (even, 1.0),
+                };
+                // A column that the relevances alone can do without may still be of use to learned frequencies.
+                let undecided = fewer.frame.theta.len() < settled.frame.theta.len();
+                let long =
+                    (undecided && !watch.stopped()).then(|| learn(&settled, reach, &[short.alpha], watch));
+                match long {
+                    Some(long) if long.loss < short.loss * (1.0 - WORTH_MORE_COLUMNS) => {
+                        (settled, Some(long), reach)
+                    }
+                    _ => (fewer, Some(short), reach),
+                }
             }
         };
         let relevances = settled.frame.map.spread(&settled.frame.theta);
@@ -152,48 +215,42 @@ impl Setting<'_> {
         let fresh = match &learned {
             Some(_) if watch.stopped() => None,
             None if watch.stopped() => Some(settled.frame.clone()),
-            _ => (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, &mut rng)),
+            _ => (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, reach, &mut rng)),
         };
         let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh.as_ref());
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
         let floor = self.constant_weights(&frame.map);
-        let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+        let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
         let head = HeadPlan { alpha, linear: plan.linear };
-        let range = (choosing && !watch.stopped()).then_some((weakest.min(alpha), STRONGEST));
-        let finished = finish(problem, &split, self.rows, &frame, head, range);
+        let found = choose(problem, &split, &frame, head, range.filter(|_| !watch.stopped()));
         Member {
-            baseline: mean_loss(problem, &frame.map, &floor, judged),
-            beats_constant: beats(problem, &frame.map, &finished.judged, &floor, judged),
+            baseline: mean_loss(problem, &frame.map, &floor, judges),
+            beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
+            weights: found.on_all(problem, &split, self.rows, &frame, plan.linear),
             map: frame.map,
-            weights: finished.weights,
-            loss: finished.loss,
+            loss: found.loss,
             held_out: split.validation.len(),
-            alpha: finished.alpha,
-            relevances,
+            alpha: found.alpha,
+            guide: Guide { relevances, reach },
         }
     }
 
-    /// Other frequencies for the same relevances.
-    fn redraw(&self, plan: &Plan, frame: &Frame, features: usize, rng: &mut Stream) -> Frame {
+    /// Other frequencies for the same relevances, from their own scale to `reach` times it.
+    fn redraw(&self, plan: &Plan, frame: &Frame, features: usize, reach: f32, rng: &mut Stream) -> Frame {
         let drawn = Frame { map: self.draw(plan, features, rng), theta: vec![1.0; self.support().len()] };
         let kept = drawn.keep(|j, _| frame.map.support.contains(&j));
-        Frame { theta: frame.theta.clone(), ..kept }
+        Frame { theta: frame.theta.clone(), ..kept.spread(reach) }
     }
 
     /// A few steps from each start; the one with the smallest validation loss.
-    fn best_start(
-        &self,
-        plan: &Plan,
-        recipe: &Recipe,
-        map: &FeatureMap,
-        split: &Split,
-        watch: &mut Watch<'_>,
-    ) -> Vec<f32> {
+    fn best_start(&self, plan: &Plan, recipe: &Recipe, watch: &mut Watch<'_>) -> Settled {
+        let Trial { search: split, mut rng, .. } = self.trial(plan, recipe, 0);
+        let map = self.draw(plan, recipe.search_features, &mut rng);
         let d = map.support.len() as f32;
         let range: Vec<f32> = map.support.iter().map(|&j| self.range[j]).collect();
         let even = |scale: f32| vec![scale / d.sqrt(); map.support.len()];
         let mut starts = vec![even(1.0), even(3.0), init::constant(&range, map.columns())];
-        starts.push(self.reweighted(plan, map, even(1.5), split));
+        starts.push(self.reweighted(plan, &map, even(1.5), &split));
         let alphas = [if split.validation.is_empty() { BLIND_ALPHA } else { START_ALPHA }];
         let stage = Stage {
             alphas: &alphas,
@@ -203,7 +260,7 @@ impl Setting<'_> {
         };
         let mut best: Option<Settled> = None;
         for theta in starts {
-            let settled = settle(self.problem, split, Frame { map: map.clone(), theta }, &stage, watch);
+            let settled = settle(self.problem, &split, Frame { map: map.clone(), theta }, &stage, watch);
             if best.as_ref().is_none_or(|b| settled.loss < b.loss) {
                 best = Some(settled);
             }
@@ -211,7 +268,7 @@ impl Setting<'_> {
                 break;
             }
         }
-        best.map_or_else(|| even(1.0), |b| b.frame.theta)
+        best.expect("there are starts")
     }
 
     /// Relevances in proportion to the slopes of the fit with the relevances before, of unchanged length: columns that
@@ -239,7 +296,7 @@ impl Setting<'_> {
 }
 
 /// One line for people: sizes from the data's shape, the rest from the held-out rows.
-fn chosen(recipe: &Recipe, members: &[Member], rows: usize) -> String {
+fn chosen(recipe: &Recipe, members: &[Member], rows: usize, bend: &[f32]) -> String {
     let networks = match members.len() {
         1 => "1 network".into(),
         many => format!("the average of {many} networks"),
@@ -249,9 +306,13 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize) -> String {
     let columns = first.map.columns();
     let searched =
         if recipe.search_rows < rows { format!(" on {} rows", recipe.search_rows) } else { String::new() };
+    let bent = match bend.iter().filter(|&&b| b > 0.0).count() {
+        0 => String::new(),
+        some => format!(", long tails of {some} columns bent"),
+    };
     let alphas: Vec<String> = members.iter().map(|m| format!("{:.0e}", m.alpha)).collect();
     format!(
-        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them, alpha {}",
+        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{bent}, alpha {}",
         recipe.learned + recipe.fresh,
         recipe.learned,
         recipe.fresh,
@@ -307,8 +368,8 @@ fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Fram
             row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
             at += k;
         }
-        // Learned frequencies have moved from what was drawn; the fresh ones, or the settled frame, still are that.
-        let drawn = root_mean_square(fresh.unwrap_or(settled).frequencies(a));
+        // Learned frequencies have moved from what was drawn; the settled frame's still are that.
+        let drawn = root_mean_square(settled.frequencies(a));
         theta[a] = (root_mean_square(row) / drawn) as f32;
         if theta[a] > 0.0 {
             row.iter_mut().for_each(|o| *o /= theta[a]);
@@ -321,104 +382,4 @@ fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Fram
 
 fn root_mean_square(values: &[f32]) -> f64 {
     (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt().max(1e-30)
-}
-
-/// A final head.
-struct Finished {
-    /// On all rows.
-    weights: Weights,
-    /// With the same penalty on the training rows, of which `loss` is the loss on the held-out ones.
-    judged: Weights,
-    alpha: f64,
-    loss: f64,
-}
-
-/// The head on all rows, with the penalty that does best on the held-out ones if there is a range to choose from.
-fn finish(
-    problem: &Problem<'_>,
-    split: &Split,
-    all: &[usize],
-    frame: &Frame,
-    plan: HeadPlan,
-    range: Option<(f64, f64)>,
-) -> Finished {
-    let HeadPlan { alpha, linear } = plan;
-    let Frame { map, theta } = frame;
-    let judged_rows = if split.validation.is_empty() { all } else { &split.validation };
-    let mut best: Option<(f64, Weights)> = None;
-    let mut judge = |weights: Weights| {
-        let loss = mean_loss(problem, map, &weights, judged_rows);
-        if best.as_ref().is_none_or(|b| loss < b.0) {
-            best = Some((loss, weights));
-        }
-        loss
-    };
-    let choose = |mut loss: &mut dyn FnMut(f64) -> f64| match range {
-        Some(range) => climb(alpha, range, &mut loss),
-        None => (alpha, loss(alpha)),
-    };
-    let (weights, alpha) = if problem.loss.link() == Link::Identity {
-        let design = Design::new(map, linear);
-        let moments = |rows: &[usize]| Moments::new(problem, map, theta, rows, linear, None);
-        let solve = |moments: &Moments, alpha: f64| {
-            let mut coefficients = moments.cross();
-            moments.factor(alpha).solve(&mut coefficients);
-            let mut weights = Weights { theta: theta.clone(), ..Weights::zeros(map, problem.outputs) };
-            design.apply(&coefficients, &mut weights);
-            weights
-        };
-        let train = moments(&split.train);
-        let (alpha, _) = choose(&mut |alpha| judge(solve(&train, alpha)));
-        let held_out = (!split.validation.is_empty()).then(|| moments(&split.validation));
-        let whole = held_out.map_or_else(|| train.clone(), |held_out| train.merged(&held_out));
-        (solve(&whole, alpha), alpha)
-    } else {
-        let mut reduced = Reduced::new(problem, &split.train, plan);
-        let (alpha, _) = choose(&mut |alpha| {
-            reduced.plan.alpha = alpha;
-            judge(reduced.head(map, theta).0)
-        });
-        reduced.plan.alpha = alpha;
-        (reduced.on(all).head(map, theta).0, alpha)
-    };
-    let (loss, judged) = best.unwrap_or_else(|| (f64::INFINITY, weights.clone()));
-    Finished { weights, judged, alpha, loss }
-}
-
-/// Walks the penalty up or down as long as the loss falls.
-fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
-    let mut best = (start, loss(start));
-    for factor in [PENALTY_STEP, 1.0 / PENALTY_STEP] {
-        let mut moved = false;
-        loop {
-            let alpha = best.0 * factor;
-            if !(range.0..=range.1).contains(&alpha) {
-                break;
-            }
-            let next = loss(alpha);
-            if next >= best.1 || !next.is_finite() {
-                break;
-            }
-            best = (alpha, next);
-            moved = true;
-        }
-        if moved {
-            break;
-        }
-    }
-    best
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn climbing_finds_the_valley() {
-        for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
-            let (alpha, _) = climb(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
-            assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
-        }
-        assert_eq!(climb(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
-    }
 }

@@ -111,6 +111,7 @@ impl Weights {
 }
 
 /// Rows to learn from: standardised on the fly, targets as they are trained on, weights of mean one.
+#[derive(Clone)]
 pub(crate) struct Problem<'a> {
     pub(crate) x: Matrix<'a>,
     pub(crate) scale: Scale,
@@ -134,7 +135,7 @@ impl Problem<'_> {
     }
 
     /// The loss of one row; leaves its gradient, times `factor`, in `residual`.
-    fn row_loss(
+    pub(crate) fn row_loss(
         &self,
         i: usize,
         f: &[f32],
@@ -162,8 +163,9 @@ impl Problem<'_> {
     }
 }
 
+/// Room for one row's loss.
 #[derive(Default)]
-struct RowScratch {
+pub(crate) struct RowScratch {
     y: Vec<f64>,
     f: Vec<f64>,
     gradient: Vec<f64>,
@@ -230,6 +232,13 @@ impl Workspace {
         if width == x.columns() {
             let (mean, inverse) = (&scale.mean, &scale.inverse);
             simd::gather(path, x.data(), width, rows, mean, inverse, theta, &mut self.x, &mut self.scaled);
+            if !scale.bend.is_empty() {
+                scale.bend_rows(&mut self.x);
+                let places = self.x.chunks_exact(width).zip(self.scaled.chunks_exact_mut(width));
+                for (x, scaled) in places {
+                    scaled.iter_mut().zip(x).zip(theta).for_each(|((s, x), t)| *s = x * t);
+                }
+            }
             return;
         }
         let places = self.x.chunks_exact_mut(width).zip(self.scaled.chunks_exact_mut(width));
@@ -251,7 +260,7 @@ impl Workspace {
 }
 
 /// Eight partial sums, so that the additions need not wait for one another.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0f32; 8];
     let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest: f32 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(a, b)| a * b).sum();
@@ -351,7 +360,7 @@ impl GradientEngine {
 }
 
 /// Rows per slot: whole chunks, so many that there are at most `slots`.
-fn slot_rows(rows: usize, slots: usize) -> usize {
+pub(crate) fn slot_rows(rows: usize, slots: usize) -> usize {
     CHUNK * rows.div_ceil(CHUNK).div_ceil(slots)
 }
 

@@ -9,7 +9,8 @@
 //! | `intercept` | k | intercept |
 //! | `linear` | d x k | linear terms of the standardised columns; absent without |
 //! | `importance` | d | see [`Model::importances`] |
-//! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs |
+//! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs, z = (x - mean) inverse |
+//! | `scale.bend` | d | bent columns: z / sqrt(1 + bend z^2); absent if none is |
 //! | `scale.target_mean`, `scale.target_scale` | k, f64 | of the target |
 //!
 //! With several networks averaged, those above `importance` have a leading dimension. The metadata key `rffnet` holds the rest.
@@ -57,6 +58,9 @@ impl Model {
             ("scale.target_mean", Dtype::F64, vec![k], f64s(&self.target_mean)),
             ("scale.target_scale", Dtype::F64, vec![k], f64s(&self.target_scale)),
         ];
+        if !self.scale.bend.is_empty() {
+            tensors.push(("scale.bend", Dtype::F32, vec![d], f32s(&self.scale.bend)));
+        }
         if !self.members[0].stored.linear.is_empty() {
             tensors.push(("linear", Dtype::F32, stacked(&[d, k]), stack(|m| &m.stored.linear)));
         }
@@ -212,8 +216,19 @@ impl Reader<'_> {
         if !(card.guard.is_empty() || guarded) {
             return Err(damaged("the guard does not fit"));
         }
+        let bend = match self.tensors.tensor("scale.bend") {
+            Ok(_) => self.f32s("scale.bend", &[d])?,
+            Err(_) => Vec::new(),
+        };
+        if bend.iter().any(|b| !(0.0..=1.0).contains(b)) {
+            return Err(damaged("a bend is not between 0 and 1"));
+        }
         let model = Model {
-            scale: Scale { mean: self.f32s("scale.mean", &[d])?, inverse: self.f32s("scale.inverse", &[d])? },
+            scale: Scale {
+                mean: self.f32s("scale.mean", &[d])?,
+                inverse: self.f32s("scale.inverse", &[d])?,
+                bend,
+            },
             target_mean: self.f64s("scale.target_mean", &[k])?,
             target_scale: self.f64s("scale.target_scale", &[k])?,
             importance: self.f32s("importance", &[d])?,

@@ -1,5 +1,6 @@
 //! The one place where a fit is put together.
 
+use crate::committee;
 use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes, row_losses};
 use crate::file::FORMAT;
 use crate::init;
@@ -104,9 +105,15 @@ impl<'a> Fit<'a> {
 
         let target = PreparedTarget::new(data, &plan, loss.link(), &rows)?;
         let weight = row_weights(data, &plan, &rows);
-        let ColumnStatistics { scale, range } =
-            column_statistics(data.x, &rows, |i| weight.as_ref().map_or(1.0, |w| w[i]));
-        let problem = Problem {
+        let weight_of = |i: usize| weight.as_ref().map_or(1.0, |w| w[i]);
+        let straight = column_statistics(data.x, &rows, weight_of);
+        let bent = if plan.solver == SolverKind::Varpro && !target.constant {
+            straight.bent(data.x, &rows, weight_of)
+        } else {
+            None
+        };
+        let ColumnStatistics { scale, range } = straight;
+        let mut problem = Problem {
             x: data.x,
             scale,
             width: target.y.len() / data.x.rows(),
@@ -122,7 +129,16 @@ impl<'a> Fit<'a> {
             warnings.push("the target has the same value in every row; the model predicts that value".into());
             setting.constant(&plan)
         } else if plan.solver == SolverKind::Varpro {
-            setting.varpro(&plan, self.params.budget, observer)
+            let other = bent.map(|b| (Problem { scale: b.scale, ..problem.clone() }, b.range));
+            let others = other.iter().map(|(problem, range)| Setting { problem, range, ..setting });
+            let settings: Vec<Setting<'_>> = std::iter::once(setting).chain(others).collect();
+            let (at, trained) = committee::train(&settings, &plan, self.params.budget, observer);
+            if at > 0
+                && let Some((bent, _)) = other
+            {
+                problem = bent;
+            }
+            trained
         } else {
             setting.descent(&plan, observer)
         };
@@ -214,6 +230,7 @@ fn check_link(link: Link, classes: usize) -> Result<(), Error> {
 }
 
 /// What every way of training starts from.
+#[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) problem: &'a Problem<'a>,
     /// Rows of positive weight.

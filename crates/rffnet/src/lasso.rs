@@ -71,10 +71,8 @@ impl Moments {
             let mut sums = vec![0.0; width * width];
             let mut v = vec![0.0; width];
             for &i in rows {
-                let standardised =
-                    problem.x.row(i).iter().zip(&problem.scale.mean).zip(&problem.scale.inverse);
-                for (v, ((&x, &m), &s)) in v.iter_mut().zip(standardised) {
-                    *v = if x.is_nan() { 0.0 } else { ((x - m) * s) as f64 };
+                for (j, (v, &x)) in v.iter_mut().zip(problem.x.row(i)).enumerate() {
+                    *v = problem.scale.apply(j, x) as f64;
                 }
                 (0..k).for_each(|c| v[d + c] = target(i, c));
                 v[d + k] = 1.0;

@@ -40,6 +40,7 @@ mod committee;
 mod error;
 mod features;
 mod file;
+mod finish;
 mod fit;
 mod init;
 mod lasso;

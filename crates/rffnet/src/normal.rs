@@ -41,18 +41,17 @@ impl Design {
         self.features + self.linear + 1
     }
 
-    fn cosine(&self) -> f64 {
+    pub(crate) fn cosine(&self) -> f64 {
         (2.0 / self.features as f64).sqrt()
     }
 
-    fn slope(&self) -> f64 {
+    pub(crate) fn slope(&self) -> f64 {
         if self.linear == 0 { 0.0 } else { 1.0 / (self.linear as f64).sqrt() }
     }
 
     /// Sets head, linear terms and intercept from coefficients, `outputs` vectors of `columns()`.
     pub(crate) fn apply(&self, coefficients: &[f64], weights: &mut Weights) {
-        let k = weights.intercept.len();
-        weights.linear.resize(k * self.linear, 0.0);
+        self.make_room(weights);
         for (c, b) in coefficients.chunks_exact(self.columns()).enumerate() {
             let (cosines, rest) = b.split_at(self.features);
             let beta = &mut weights.beta[c * self.padded..][..self.features];
@@ -61,6 +60,11 @@ impl Design {
             linear.iter_mut().zip(rest).for_each(|(w, b)| *w = (b * self.slope()) as f32);
             weights.intercept[c] = rest[self.linear] as f32;
         }
+    }
+
+    /// Linear terms where the design has them.
+    pub(crate) fn make_room(&self, weights: &mut Weights) {
+        weights.linear.resize(weights.intercept.len() * self.linear, 0.0);
     }
 
     /// A gradient by the weights, as a gradient by the coefficients.

@@ -10,11 +10,12 @@ const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
 const COLUMNS: (f64, f64) = (10.0, 0.17);
 
-/// Evaluations a stage takes, about; and what the head of a classifier takes for each: Gram matrices, and passes over
-/// the rows.
+/// Evaluations a stage takes, about; and what the head of a classifier takes for each: Gram matrices, passes over the
+/// rows, and steps on a design that is kept in memory, each of which costs about as much as so many multiplications.
 const EVALUATIONS: f64 = 60.0;
 const CLASS_GRAMS: f64 = 1.5;
-const CLASS_PASSES: f64 = 10.0;
+const CLASS_PASSES: f64 = 2.0;
+const CLASS_STEPS: f64 = 10.0 * 25.0;
 /// Multiplications of a cosine and its sine, about.
 const WAVE: f64 = 30.0;
 
@@ -51,6 +52,7 @@ impl Recipe {
             Effort::Thorough => 5.0,
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
+        let classes = plan.loss.is_classification();
         let work = effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
         let committee = plan.committee.unwrap_or(match plan.effort {
             Effort::Quick => 1,
@@ -58,13 +60,12 @@ impl Recipe {
             Effort::Thorough => 5,
         });
         let each = work / committee as f64;
-        let classes = plan.loss.is_classification();
         let k = outputs as f64;
         let grams = if classes { CLASS_GRAMS * k } else { 1.0 };
         // One pass forward and one back for the gradient by the relevances, and those of a classifier's head.
         let passes = if classes { 2.0 + CLASS_PASSES } else { 2.0 };
         let linear = if plan.linear { d } else { 0.0 };
-        let pass = passes * (d + WAVE);
+        let pass = passes * (d + WAVE) + if classes { k * CLASS_STEPS } else { 0.0 };
         let cost = |s: f64| grams * (s + linear).powi(2) + s * pass;
         // The largest s with cost(s) <= flops: the root of a quadratic.
         let features = |flops: f64, most: f64| -> usize {

@@ -583,3 +583,49 @@ fn a_model_read_back_predicts_the_same() {
     );
     assert_eq!(again.summary().chosen, model.summary().chosen);
 }
+
+#[test]
+fn five_columns_that_act_together_are_found_among_a_hundred() {
+    // Clusters at the 32 corners of a cube, half of them of either class: no column says anything by itself.
+    let mut draws = Xorshift::new(3);
+    let mut corners: Vec<usize> = (0..32).collect();
+    (1..32).rev().for_each(|i| corners.swap(i, (draws.uniform() * (i + 1) as f64) as usize));
+    let rows = |n: usize, seed: u64| {
+        let mut draws = Xorshift::new(seed);
+        let mut x = normal_rows(n, 100, seed + 1);
+        let classes: Vec<u32> = x
+            .chunks_exact_mut(100)
+            .map(|row| {
+                let corner = (draws.uniform() * 32.0) as usize;
+                (0..5).for_each(|j| row[20 * j] += if corner >> j & 1 == 1 { 2.0 } else { -2.0 });
+                corners[corner] as u32 % 2
+            })
+            .collect();
+        (x, classes)
+    };
+    let ((x, y), (test_x, test_y)) = (rows(2000, 11), rows(2000, 77));
+    let names = names(&["a", "b"]);
+    let model = fit(&Params::default(), &classification(&x, 100, &y, &names));
+    let mut top = ranking(model.importances())[..5].to_vec();
+    top.sort_unstable();
+    assert_eq!(top, [0, 20, 40, 60, 80]);
+    let labels = model.labels(matrix(&test_x, 100)).unwrap();
+    let right = labels.iter().zip(&test_y).filter(|(a, b)| a == b).count();
+    assert!(right >= 1800, "{right} of 2000");
+}
+
+#[test]
+fn long_tails_are_bent_where_that_helps() {
+    // The target depends on the logarithm of a column that reaches over four decades.
+    let draws = normal_rows(1200, 2, 5);
+    let x: Vec<f32> = draws.chunks_exact(2).flat_map(|r| [(2.0 * r[0]).exp(), r[1]]).collect();
+    let y: Vec<f64> = draws.chunks_exact(2).map(|r| (2.0 * r[0] as f64).sin() + 0.3 * r[1] as f64).collect();
+    let model = sound(&quick(), &regression(&x, 2, &y));
+    assert!(model.summary().chosen.contains("long tails of 1 columns bent"), "{}", model.summary().chosen);
+    let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    assert_eq!(bits(&again.predict(matrix(&x, 2)).unwrap()), bits(&model.predict(matrix(&x, 2)).unwrap()));
+    assert!(r2(&model, &x, 2, &y) > 0.95);
+    // Far outside the data the model stays where it was at their edge.
+    let far = model.predict(matrix(&[1e30, 0.0, 1e37, 0.0], 2)).unwrap();
+    assert!((far[0] - far[1]).abs() < 1e-3 && far[0].is_finite(), "{far:?}");
+}

@@ -49,7 +49,11 @@ impl Case {
             .then(|| (0..n).map(|i| if i % 5 == 0 { 0.0 } else { 2.0 * uniform(rng) as f32 }).collect());
         Instance {
             x: normals(n * d, 3.0, rng),
-            scale: Scale { mean: normals(d, 1.0, rng), inverse: (0..d).map(|_| 0.4).collect() },
+            scale: Scale {
+                mean: normals(d, 1.0, rng),
+                inverse: (0..d).map(|_| 0.4).collect(),
+                bend: Vec::new(),
+            },
             y,
             weight,
             map,

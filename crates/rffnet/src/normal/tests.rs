@@ -40,7 +40,7 @@ impl Instance {
         let loss = LossKind::Squared.build(0);
         let problem = Problem {
             x: Matrix::new(&self.x, rows, COLUMNS).expect("a matrix"),
-            scale: Scale { mean: vec![0.3; COLUMNS], inverse: vec![0.5; COLUMNS] },
+            scale: Scale { mean: vec![0.3; COLUMNS], inverse: vec![0.5; COLUMNS], bend: Vec::new() },
             y: self.y.clone(),
             width: self.y.len() / rows,
             weight: weighted.then(|| self.weight.clone()),

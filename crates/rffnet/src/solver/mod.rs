@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod descent;
+pub(crate) mod kept;
 pub(crate) mod lbfgs;
 pub(crate) mod reduced;
 pub(crate) mod schedule;

@@ -7,6 +7,7 @@
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
 use crate::loss::{Link, logistic};
 use crate::normal::{Design, Factor, Moments};
+use crate::solver::kept::Kept;
 use crate::solver::lbfgs::{Lbfgs, Point};
 
 /// The head of a classifier is solved until half the squared Newton decrement, an estimate of how much could still be
@@ -33,6 +34,28 @@ pub(crate) struct Reduced<'a> {
     factor: Option<Factor>,
 }
 
+/// How a step on the head of a classifier sees the rows.
+enum Passes {
+    Kept(Kept),
+    Anew(Box<GradientEngine>),
+}
+
+impl Passes {
+    fn new(
+        problem: &Problem<'_>,
+        map: &FeatureMap,
+        weights: &mut Weights,
+        rows: &[usize],
+        design: Design,
+    ) -> Self {
+        if let Some(kept) = Kept::new(problem, map, &weights.theta, rows, design) {
+            return Self::Kept(kept);
+        }
+        design.make_room(weights);
+        Self::Anew(Box::new(GradientEngine::new(map, weights, rows.len(), Wanted::Head)))
+    }
+}
+
 /// Value, gradient parts and the head of one evaluation.
 pub(crate) struct Evaluation {
     pub(crate) value: f64,
@@ -47,9 +70,9 @@ impl<'a> Reduced<'a> {
         Self { problem, rows, plan, warm: None, factor: None }
     }
 
-    /// The same heads on other rows, starting from the last one.
-    pub(crate) fn on(self, rows: &'a [usize]) -> Self {
-        Self { rows, ..self }
+    /// The first head is sought from here.
+    pub(crate) fn starting_at(self, coefficients: Vec<f64>) -> Self {
+        Self { warm: Some(coefficients), ..self }
     }
 
     /// The reduced objective and its gradient by the relevances, and by the spectrum if that is wanted.
@@ -104,9 +127,9 @@ impl<'a> Reduced<'a> {
             Some(factor) if factor.len() == m => factor,
             _ => self.hessian(map, weights, design, &at),
         };
-        let mut engine = None;
+        let mut passes = Passes::new(self.problem, map, weights, self.rows, design);
         for round in 0..4 {
-            let (end, converged) = self.descend_head(map, weights, design, &factor, at, &mut engine, round);
+            let (end, converged) = self.descend_head(map, weights, design, &factor, at, &mut passes, round);
             at = end;
             if converged {
                 break;
@@ -135,20 +158,22 @@ impl<'a> Reduced<'a> {
         design: Design,
         factor: &Factor,
         start: Vec<f64>,
-        engine: &mut Option<GradientEngine>,
+        passes: &mut Passes,
         round: usize,
     ) -> (Vec<f64>, bool) {
         let (problem, rows, alpha) = (self.problem, self.rows, self.plan.alpha);
         let m = design.columns();
-        design.apply(&start, weights);
-        let engine =
-            engine.get_or_insert_with(|| GradientEngine::new(map, weights, rows.len(), Wanted::Head));
         let mut evaluate = |u: Vec<f64>| {
             let mut b = u.clone();
             factor.solve_upper(&mut b);
-            design.apply(&b, weights);
-            let (loss, gradient) = engine.gradient(problem, map, weights, rows);
-            let mut g = design.pull_back(&gradient.weights);
+            let (loss, mut g) = match passes {
+                Passes::Kept(kept) => kept.gradient(problem, rows, &b),
+                Passes::Anew(engine) => {
+                    design.apply(&b, weights);
+                    let (loss, gradient) = engine.gradient(problem, map, weights, rows);
+                    (loss, design.pull_back(&gradient.weights))
+                }
+            };
             for (g, b) in g.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
                 g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
             }

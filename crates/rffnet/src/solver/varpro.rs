@@ -42,6 +42,19 @@ impl Frame {
         Self { map, theta: kept.iter().map(|&a| self.theta[a]).collect() }
     }
 
+    /// Frequencies on scales from their own to `reach` times it, evenly on a logarithmic scale.
+    pub(crate) fn spread(self, reach: f32) -> Self {
+        if reach == 1.0 {
+            return self;
+        }
+        let s = self.map.features();
+        let factor = |i: usize| reach.powf((i % s) as f32 / s as f32);
+        let omega = self.map.omega.iter().enumerate().map(|(i, w)| w * factor(i)).collect();
+        let map =
+            FeatureMap::on(self.map.columns(), self.map.support.to_vec(), omega, self.map.phase.to_vec());
+        Self { map, ..self }
+    }
+
     /// theta spread over all columns.
     fn relevances(&self) -> Vec<f32> {
         self.map.spread(&self.theta)

@@ -94,7 +94,7 @@ impl Case {
         let loss = self.kind.build(self.classes);
         let problem = Problem {
             x: Matrix::new(&self.x, ROWS, COLUMNS).expect("a matrix"),
-            scale: Scale { mean: vec![0.1; COLUMNS], inverse: vec![0.9; COLUMNS] },
+            scale: Scale { mean: vec![0.1; COLUMNS], inverse: vec![0.9; COLUMNS], bend: Vec::new() },
             y: self.y.clone(),
             width: self.y.len() / ROWS,
             weight: Some(self.weight.clone()),
@@ -314,4 +314,27 @@ fn the_spectrum_is_left_out_where_it_is_not_wanted() {
         assert_eq!((all.omega.len(), all.phase.len()), (SUPPORT.len() * FEATURES, FEATURES));
         assert!(few.theta.iter().zip(&all.theta).all(|(a, b)| (a - b).abs() < 1e-6));
     });
+}
+
+#[test]
+fn a_kept_design_gives_what_passes_over_the_rows_give() {
+    for case in Case::all().iter().filter(|c| c.classes > 0) {
+        case.with(|problem, map, theta| {
+            let rows: Vec<usize> = (0..ROWS).collect();
+            let design = Design::new(map, case.linear);
+            let b: Vec<f64> = (0..case.outputs * design.columns()).map(|i| 0.3 * (i as f64).sin()).collect();
+            let mut weights = Weights::zeros(map, case.outputs);
+            weights.theta.copy_from_slice(theta);
+            design.apply(&b, &mut weights);
+            let mut engine = GradientEngine::new(map, &weights, ROWS, Wanted::Head);
+            let (loss, gradient) = engine.gradient(problem, map, &weights, &rows);
+            let gradient = design.pull_back(&gradient.weights);
+            let kept = Kept::new(problem, map, theta, &rows, design).expect("it is small");
+            let (kept_loss, kept_gradient) = kept.gradient(problem, &rows, &b);
+            assert!((loss - kept_loss).abs() < 1e-6, "{}", case.name());
+            for (a, b) in gradient.iter().zip(&kept_gradient) {
+                assert!((a - b).abs() < 1e-5, "{}: {a} {b}", case.name());
+            }
+        });
+    }
 }
