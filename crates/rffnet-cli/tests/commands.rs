@@ -141,7 +141,7 @@ fn generate_is_seeded() {
 fn help_version_and_completions() {
     let folder = Folder::new();
     assert!(folder.ok("--version").starts_with("rffnet "));
-    for sub in ["fit", "predict", "eval", "inspect", "select", "generate", "completions"] {
+    for sub in ["fit", "predict", "eval", "inspect", "select", "export", "generate", "completions"] {
         let help = folder.ok(&format!("help {sub}"));
         assert!(help.contains("Usage: rffnet") && help.contains("Examples:"), "{sub}");
     }
