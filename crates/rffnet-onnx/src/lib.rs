@@ -21,9 +21,9 @@
 //! The metadata hold `task`, `kernel`, and as JSON lists `feature_names` and `classes`. Operators are those of
 //! `ai.onnx`, version 17. The same model gives the same bytes.
 //!
-//! The graph computes as the model does: cosines in 32 bits, what follows the average over networks in 64. Both round in
-//! their own order, so results agree to about 1e-6 of the target's spread, less where relevances are so large that the
-//! cosines' arguments reach the thousands. A graph cannot refuse a row: where the model was not told what a missing
+//! The graph computes as the model does: cosines in 32 bits, what follows the average over networks in 64. Sums may be
+//! rounded in another order, so results agree to some 1e-6 of the target's spread, and less well where relevances or
+//! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: where the model was not told what a missing
 //! value means (`missing = mean`), such a row's prediction is not a number, as that of an infinite cell is.
 #![deny(missing_docs)]
 
@@ -86,8 +86,11 @@ fn standardised(graph: &mut Graph, parts: &Parts, x: &Value) -> Value {
 /// The networks' average in units of the target, kept within the guard: `N x k`, 64 bits.
 fn decision(graph: &mut Graph, parts: &Parts, z: &Value) -> Value {
     let (d, k) = (parts.columns(), parts.outputs());
+    // A column before the first, of ones.
+    let ones = (graph.integers("before", &[0, 1, 0, 0]), graph.floats("one", &[], &[1.0]));
+    let networks = parts.networks.iter().enumerate();
     let mut terms: Vec<Value> =
-        parts.networks.iter().enumerate().map(|(n, net)| cosines(graph, net, n + 1, d, k, z)).collect();
+        networks.map(|(n, network)| cosines(graph, network, n + 1, (d, k), &ones, z)).collect();
     if let Some(linear) = &parts.linear {
         let linear = graph.floats("linear", &[d, k], linear);
         terms.push(graph.node("MatMul", &[z, &linear], "linear_terms"));
@@ -109,10 +112,19 @@ fn decision(graph: &mut Graph, parts: &Parts, z: &Value) -> Value {
     graph.node("Min", &[&f, &high], "guarded")
 }
 
-/// One network's part of the sum.
-fn cosines(graph: &mut Graph, network: &Network, n: usize, d: usize, k: usize, z: &Value) -> Value {
+/// One network's part of the sum. The phase is a first row of the frequencies, against a column of ones: so the
+/// arguments are added up in the model's own order, and round as there. That matters, since a large argument's last bit is
+/// a visible part of a turn.
+fn cosines(
+    graph: &mut Graph,
+    network: &Network,
+    n: usize,
+    (d, k): (usize, usize),
+    ones: &(Value, Value),
+    z: &Value,
+) -> Value {
     let named = |what: &str| format!("{what}{n}");
-    let (width, s) = (network.support.len(), network.phase.len());
+    let (width, s) = (network.support.len(), network.phase_omega.len() / (network.support.len() + 1));
     let mut x = z.clone();
     if width < d {
         let support: Vec<i64> = network.support.iter().map(|&j| j as i64).collect();
@@ -120,12 +132,11 @@ fn cosines(graph: &mut Graph, network: &Network, n: usize, d: usize, k: usize, z
         x = graph.node_with("Gather", &[&x, &support], &[("axis", 1)], &named("supported"));
     }
     let theta = graph.floats(&named("theta"), &[width], &network.theta);
-    let omega = graph.floats(&named("omega"), &[width, s], &network.omega);
-    let phase = graph.floats(&named("phase"), &[s], &network.phase);
+    let omega = graph.floats(&named("phase_omega"), &[width + 1, s], &network.phase_omega);
     let beta = graph.floats(&named("beta"), &[s, k], &network.beta);
     x = graph.node("Mul", &[&x, &theta], &named("relevant"));
-    x = graph.node("MatMul", &[&x, &omega], &named("projected"));
-    x = graph.node("Add", &[&x, &phase], &named("argument"));
+    x = graph.node("Pad", &[&x, &ones.0, &ones.1], &named("with_one"));
+    x = graph.node("MatMul", &[&x, &omega], &named("argument"));
     x = graph.node("Cos", &[&x], &named("cosine"));
     graph.node("MatMul", &[&x, &beta], &named("network"))
 }

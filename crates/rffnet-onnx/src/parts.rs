@@ -36,9 +36,8 @@ pub(crate) struct Network {
     /// Those columns, ascending.
     pub(crate) support: Vec<usize>,
     pub(crate) theta: Vec<f32>,
-    /// `support x s`.
-    pub(crate) omega: Vec<f32>,
-    pub(crate) phase: Vec<f32>,
+    /// The phases, and below them the frequencies: `(1 + support) x s`.
+    pub(crate) phase_omega: Vec<f32>,
     /// `s x k`, with the cosines' factor, and over the number of networks.
     pub(crate) beta: Vec<f32>,
 }
@@ -81,8 +80,11 @@ impl Parts {
             let row = |j: &usize| &omega[(n * d + j) * s..(n * d + j + 1) * s];
             Network {
                 theta: support.iter().map(|&j| theta[j]).collect(),
-                omega: support.iter().flat_map(row).copied().collect(),
-                phase: phase[n * s..(n + 1) * s].to_vec(),
+                phase_omega: phase[n * s..(n + 1) * s]
+                    .iter()
+                    .chain(support.iter().flat_map(row))
+                    .copied()
+                    .collect(),
                 beta: beta[n * s * k..(n + 1) * s * k].iter().map(|&b| (b as f64 * factor) as f32).collect(),
                 support,
             }
