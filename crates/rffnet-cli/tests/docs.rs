@@ -353,6 +353,7 @@ fn every_key_of_the_json_objects_is_explained() {
         folder.json("eval m.rffnet later.csv --target price"),
         folder.json("inspect m.rffnet"),
         folder.json("select m.rffnet later.csv --target price"),
+        folder.json("export c.rffnet --onnx c.onnx"),
     ];
     let page = page("docs/command.md");
     for key in objects.iter().flat_map(|object| common::keys(object)) {
