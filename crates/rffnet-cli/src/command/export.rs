@@ -16,8 +16,8 @@ Examples:
   rffnet export houses.rffnet --onnx houses.onnx
   rffnet export houses.rffnet --onnx - > houses.onnx
 
-The graph takes the columns as the model was fitted on, in that order, as 32-bit floats: `X`. It gives `prediction`, or
-`label` and `probabilities`.";
+The graph's input `X` is the model's columns, in its order, as 32-bit floats; it gives `prediction`, or `label` and \
+`probabilities`.";
 
 /// Write a model as an ONNX graph, which predicts without rffnet
 #[derive(Debug, Args)]
