@@ -23,8 +23,9 @@
 //!
 //! The graph computes as the model does: cosines in 32 bits, what follows the average over networks in 64. Sums may be
 //! rounded in another order, so results agree to some 1e-6 of the target's spread, and less well where relevances or
-//! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: where the model was not told what a missing
-//! value means (`missing = mean`), such a row's prediction is not a number, as that of an infinite cell is.
+//! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: a missing cell (unless
+//! the model was fitted with `missing = mean`) and an infinite one make predictions and probabilities NaN where the model
+//! looks at that column, and a label then means nothing.
 #![deny(missing_docs)]
 
 mod graph;
