@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{completions, eval, fit, generate, inspect, predict, select};
+use crate::command::{completions, eval, fit, generate, inspect, job, predict, select};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -78,6 +78,8 @@ pub(crate) enum Sub {
     Select(select::Select),
     Generate(generate::Generate),
     Completions(completions::Completions),
+    #[command(name = rffnet_compare::JOB, hide = true)]
+    Job(job::Job),
 }
 
 impl Sub {
@@ -90,6 +92,7 @@ impl Sub {
             Sub::Select(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
+            Sub::Job(command) => command.run(),
         }
     }
 }

@@ -5,5 +5,6 @@ pub(crate) mod eval;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod inspect;
+pub(crate) mod job;
 pub(crate) mod predict;
 pub(crate) mod select;
