@@ -17,8 +17,11 @@
 
 mod constant;
 mod error;
+mod kernel;
 mod model;
 mod rows;
+#[cfg(test)]
+mod testing;
 
 pub use constant::Constant;
 pub use error::Error;
