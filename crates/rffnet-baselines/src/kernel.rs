@@ -80,14 +80,14 @@ fn fill(a: &Points, b: &Points, out: &mut [f64], triangle: bool) {
 }
 
 /// Rows times `sqrt(2 gamma)`, and half of their squared lengths: `exp(a.b - |a|^2/2 - |b|^2/2)` is the kernel.
-struct Points {
+pub(crate) struct Points {
     values: Vec<f64>,
     halves: Vec<f64>,
     columns: usize,
 }
 
 impl Points {
-    fn new(rows: &Rows, gamma: f64) -> Self {
+    pub(crate) fn new(rows: &Rows, gamma: f64) -> Self {
         let root = (2.0 * gamma).sqrt();
         let values: Vec<f64> = rows.values.iter().map(|&v| f64::from(v) * root).collect();
         let half = |row: &[f64]| 0.5 * row.iter().map(|v| v * v).sum::<f64>();
@@ -103,8 +103,8 @@ impl Points {
         MatRef::from_row_major_slice(part, rows, self.columns)
     }
 
-    /// One tile, in rows that are `stride` apart.
-    fn tile(
+    /// One tile of the kernel, from row `top` and column `left`, in rows that are `stride` apart.
+    pub(crate) fn tile(
         &self,
         other: &Self,
         top: usize,
