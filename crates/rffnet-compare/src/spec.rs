@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use rffnet::{Data, Fit, Matrix, Params, Target};
-use rffnet_baselines::{Constant, Method, Options};
+use rffnet_baselines::{Constant, Fastfood, KernelRidge, Linear, Method, Nystroem, Options, Rff};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Job, Prediction};
@@ -172,11 +172,28 @@ impl ModelSpec {
     }
 
     fn method(&self) -> Result<Box<dyn Method>, Error> {
-        Ok(match (self.kind, self.setting) {
-            (Kind::Constant, Setting::Usual | Setting::Paper) => Box::new(Constant),
-            (_, Setting::Converged) => return Err(self.unknown("converged")),
-            _ => return Err(self.unknown("usual")),
-        })
+        match self.kind {
+            Kind::Krr => self.pick(KernelRidge::default(), KernelRidge::paper(), None),
+            Kind::Nystroem => self.pick(Nystroem::default(), Nystroem::paper(), None),
+            Kind::Fastfood => self.pick(Fastfood::default(), Fastfood::paper(), None),
+            Kind::Rff => self.pick(Rff::default(), Rff::paper(), None),
+            Kind::Linear => self.pick(Linear::default(), Linear::paper(), None),
+            Kind::Constant => self.pick(Constant, Constant, None),
+            _ => Err(self.unknown("usual")),
+        }
+    }
+
+    fn pick<M: Method + 'static>(
+        &self,
+        usual: M,
+        paper: M,
+        converged: Option<M>,
+    ) -> Result<Box<dyn Method>, Error> {
+        Ok(Box::new(match self.setting {
+            Setting::Usual => usual,
+            Setting::Paper => paper,
+            Setting::Converged => converged.ok_or_else(|| self.unknown("converged"))?,
+        }))
     }
 
     fn unknown(&self, setting: &str) -> Error {
