@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod eval;
 pub(crate) mod fit;

@@ -34,6 +34,7 @@ mod scores;
 mod snapshot;
 mod source;
 mod spec;
+mod summary;
 
 pub use apart::{JOB, answer, run_apart};
 pub use error::Error;
@@ -43,3 +44,4 @@ pub use scores::{Prediction, Scores};
 pub use snapshot::{read_snapshot, write_snapshot};
 pub use source::{Part, Source, Task, read_pair};
 pub use spec::{Fitted, Kind, ModelSpec, Setting};
+pub use summary::{Row, Summary, summarise};
