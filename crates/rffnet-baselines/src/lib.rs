@@ -17,12 +17,29 @@
 
 mod constant;
 mod error;
+mod fastfood;
+mod heads;
+mod kernel;
+mod krr;
+mod linalg;
+mod linear;
+mod logistic;
 mod model;
+mod nystroem;
+mod rff;
 mod rows;
+#[cfg(test)]
+mod testing;
 
 pub use constant::Constant;
 pub use error::Error;
+pub use fastfood::{Fastfood, Sigma};
+pub use heads::Head;
+pub use krr::KernelRidge;
+pub use linear::Linear;
 pub use model::{Model, Options, fit};
+pub use nystroem::Nystroem;
+pub use rff::Rff;
 pub use rows::{Response, Rows, Training};
 
 /// A way to learn from rows.

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{completions, eval, fit, generate, inspect, predict, select};
+use crate::command::{compare, completions, eval, fit, generate, inspect, job, predict, select};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -76,8 +76,11 @@ pub(crate) enum Sub {
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
     Select(select::Select),
+    Compare(Box<compare::Compare>),
     Generate(generate::Generate),
     Completions(completions::Completions),
+    #[command(name = rffnet_compare::JOB, hide = true)]
+    Job(job::Job),
 }
 
 impl Sub {
@@ -88,8 +91,10 @@ impl Sub {
             Sub::Eval(command) => command.run(globals),
             Sub::Inspect(command) => command.run(globals),
             Sub::Select(command) => command.run(globals),
+            Sub::Compare(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
+            Sub::Job(command) => command.run(),
         }
     }
 }

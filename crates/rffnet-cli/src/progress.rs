@@ -12,11 +12,11 @@ use crate::failure::say;
 use crate::text::{number, seconds};
 
 /// The exit status of a process that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
+pub(crate) const INTERRUPTED: i32 = 130;
 /// Redrawing more often than this only flickers.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Back to the start of the line, and clear it.
-const CLEAR: &str = "\r\x1b[K";
+pub(crate) const CLEAR: &str = "\r\x1b[K";
 
 /// What a fit is made of: the word for what an observer is told of.
 pub(crate) fn step(solver: SolverKind) -> &'static str {
