@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{compare, completions, eval, fit, generate, inspect, job, predict, select};
+use crate::command::{compare, completions, eval, fit, generate, inspect, job, predict, reproduce, select};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -77,6 +77,7 @@ pub(crate) enum Sub {
     Inspect(inspect::Inspect),
     Select(select::Select),
     Compare(Box<compare::Compare>),
+    Reproduce(reproduce::Reproduce),
     Generate(generate::Generate),
     Completions(completions::Completions),
     #[command(name = rffnet_compare::JOB, hide = true)]
@@ -92,6 +93,7 @@ impl Sub {
             Sub::Inspect(command) => command.run(globals),
             Sub::Select(command) => command.run(globals),
             Sub::Compare(command) => command.run(globals),
+            Sub::Reproduce(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
             Sub::Job(command) => command.run(),

@@ -8,4 +8,5 @@ pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod job;
 pub(crate) mod predict;
+pub(crate) mod reproduce;
 pub(crate) mod select;

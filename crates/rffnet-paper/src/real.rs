@@ -4,6 +4,9 @@ mod locate;
 mod open;
 mod reviews;
 mod sheet;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 mod words;
 
 use std::cell::OnceCell;
@@ -131,42 +134,4 @@ fn fingerprint(table: &Table) -> String {
         None => {}
     }
     format!("{} x {}, {hash:016x}", table.rows, table.columns())
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use rffnet_data::Simulated;
-
-    #[test]
-    fn folds_hold_every_row_once() {
-        let real = Real::new("abalone", Simulated::Jse3.generate(103, 1), None);
-        let mut seen = vec![0; 103];
-        for fold in 0..FOLDS {
-            let (train, test) = real.fold(fold, 7);
-            assert_eq!(train.len() + test.len(), 103);
-            assert!(test.iter().all(|row| !train.contains(row)));
-            test.iter().for_each(|&row| seen[row] += 1);
-        }
-        assert!(seen.iter().all(|&n| n == 1));
-        assert_eq!(real.fold(3, 7), real.fold(3, 7));
-        assert_ne!(real.fold(3, 7), real.fold(3, 8));
-    }
-
-    #[test]
-    fn other_rows_have_another_fingerprint() {
-        let print = |seed| Real::new("abalone", Simulated::Jse3.generate(10, seed), None).fingerprint;
-        assert_eq!(print(1), print(1));
-        assert_ne!(print(1), print(2));
-    }
-
-    #[test]
-    fn a_missing_set_is_a_sentence() {
-        let folder = tempfile::tempdir().unwrap();
-        let sentence = |folder| Real::find("higgs", folder).err().unwrap();
-        assert!(sentence(None).contains("--data-dir") && sentence(None).contains("HIGGS.csv.gz"));
-        assert!(sentence(Some(folder.path())).contains("archive.ics.uci.edu"));
-        assert!(sentence(Some(Path::new("no such folder"))).contains("there is no folder"));
-    }
 }
