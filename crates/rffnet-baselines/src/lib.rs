@@ -17,11 +17,14 @@
 
 mod constant;
 mod error;
+mod gpr;
+mod linalg;
 mod model;
 mod rows;
 
 pub use constant::Constant;
 pub use error::Error;
+pub use gpr::{Gpr, Optimiser};
 pub use model::{Model, Options, fit};
 pub use rows::{Response, Rows, Training};
 
