@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use self::likelihood::{Hyper, Points, Posterior, Problem};
 use self::minimise::{adam, lbfgs};
+use crate::krr::thousands;
 use crate::linalg::BLOCK;
 use crate::{Error, Method, Need, Response, Rows, Trained, Training};
 
@@ -154,7 +155,8 @@ impl Link {
 impl Method for Gpr {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
-        Need { what: format!("the {n} x {n} kernel matrix"), bytes: n.saturating_mul(n).saturating_mul(8) }
+        let size = thousands(n);
+        Need { what: format!("the {size} x {size} kernel matrix"), bytes: 8 * n.saturating_mul(n) }
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
@@ -168,8 +170,7 @@ impl Method for Gpr {
         let hyper = self.maximise(&problem).ok_or_else(diverged)?;
         let points = problem.points(&hyper.lengthscale);
         let Posterior { factor, alpha } = problem.posterior(&points, &hyper).ok_or_else(diverged)?;
-        let constant = |j: usize| problem.x.iter().skip(j).step_by(problem.d).all(|&v| v == 0.0);
-        let constant = (0..problem.d).map(constant).collect();
+        let constant = training.rows.constant();
         Ok(Box::new(Process { points, hyper, posterior: Posterior { factor, alpha }, units, constant }))
     }
 }
