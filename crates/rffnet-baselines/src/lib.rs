@@ -16,8 +16,11 @@
 #![deny(missing_docs)]
 
 mod constant;
+mod eigen;
+mod eigenpro;
 mod error;
 mod fastfood;
+mod gpr;
 mod heads;
 mod kernel;
 mod krr;
@@ -28,12 +31,16 @@ mod model;
 mod nystroem;
 mod rff;
 mod rows;
+mod simplex;
+mod srff;
 #[cfg(test)]
 mod testing;
 
 pub use constant::Constant;
+pub use eigenpro::EigenPro;
 pub use error::Error;
 pub use fastfood::{Fastfood, Sigma};
+pub use gpr::{Gpr, Optimiser};
 pub use heads::Head;
 pub use krr::KernelRidge;
 pub use linear::Linear;
@@ -41,6 +48,7 @@ pub use model::{Model, Options, fit};
 pub use nystroem::Nystroem;
 pub use rff::Rff;
 pub use rows::{Response, Rows, Training};
+pub use srff::Srff;
 
 /// A way to learn from rows.
 pub trait Method: Send + Sync {

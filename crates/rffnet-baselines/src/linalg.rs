@@ -14,6 +14,9 @@ use rayon::prelude::*;
 /// Columns of a tile of the factor.
 const TILE: usize = 192;
 
+/// Columns of a block that one thread solves for or multiplies.
+pub(crate) const BLOCK: usize = 128;
+
 /// Columns of a tile of a Gram matrix, and rows that are multiplied at a time.
 const GRAM: (usize, usize) = (64, 512);
 
@@ -54,6 +57,59 @@ impl Factor {
         solve_lower_triangular_in_place(lower, b.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(lower.transpose(), b, Par::Seq);
     }
+
+    /// L^-1 b for each vector in `b`, in place; threads share the vectors.
+    pub(crate) fn solve_lower(&self, b: &mut [f64]) {
+        let lower = MatRef::from_column_major_slice(&self.lower, self.n, self.n);
+        b.par_chunks_mut(BLOCK * self.n).for_each(|part| {
+            let columns = part.len() / self.n;
+            let part = MatMut::from_column_major_slice_mut(part, self.n, columns);
+            solve_lower_triangular_in_place(lower, part, Par::Seq);
+        });
+    }
+
+    /// `rows L'^-1`, for columns as long as `rows` makes them.
+    pub(crate) fn divide(&self, rows: &mut [f64]) {
+        let lower = MatRef::from_column_major_slice(&self.lower, self.n, self.n);
+        divide(MatMut::from_column_major_slice_mut(rows, rows.len() / self.n, self.n), lower);
+    }
+
+    /// The logarithm of A's determinant.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        2.0 * (0..self.n).map(|i| self.lower[i * self.n + i].ln()).sum::<f64>()
+    }
+
+    /// Rows and columns `at..` of A^-1, the first `width` columns of them. Nothing above them is needed on the way.
+    pub(crate) fn inverse_block(&self, at: usize, width: usize) -> Vec<f64> {
+        let m = self.n - at;
+        let lower = MatRef::from_column_major_slice(&self.lower, self.n, self.n).submatrix(at, at, m, m);
+        let mut block = vec![0.0; m * width];
+        (0..width).for_each(|i| block[i * m + i] = 1.0);
+        let mut out = MatMut::from_column_major_slice_mut(&mut block, m, width);
+        solve_lower_triangular_in_place(lower, out.as_mut(), Par::Seq);
+        solve_upper_triangular_in_place(lower.transpose(), out, Par::Seq);
+        block
+    }
+}
+
+/// Where blocks of `n` columns start, and how wide they are.
+pub(crate) fn blocks(n: usize) -> Vec<(usize, usize)> {
+    (0..n).step_by(BLOCK).map(|at| (at, BLOCK.min(n - at))).collect()
+}
+
+/// `a b`, column by column.
+pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
+    let (m, n) = (a.nrows(), b.ncols());
+    let mut out = vec![0.0; m * n];
+    if out.is_empty() {
+        return out;
+    }
+    out.par_chunks_mut(m * BLOCK).enumerate().for_each(|(i, part)| {
+        let columns = part.len() / m;
+        let target = MatMut::from_column_major_slice_mut(part, m, columns);
+        matmul(target, Accum::Replace, a, b.subcols(i * BLOCK, columns), 1.0, Par::Seq);
+    });
+    out
 }
 
 /// Factors one tile in place.
@@ -97,6 +153,16 @@ pub(crate) fn add_gram(z: &[f64], m: usize, weight: &[f64], gram: &mut [f64]) {
 
 /// The inverse square root of a symmetric positive semidefinite matrix; eigenvalues below `floor` count as `floor`.
 pub(crate) fn inverse_root(a: &[f64], n: usize, floor: f64) -> Option<Vec<f64>> {
+    let (values, vectors) = eigensystem(a, n)?;
+    let scaled = faer::Mat::from_fn(n, n, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
+    let mut root = vec![0.0; n * n];
+    let out = MatMut::from_row_major_slice_mut(&mut root, n, n);
+    matmul(out, Accum::Replace, scaled.as_ref(), vectors.transpose(), 1.0, Par::Seq);
+    Some(root)
+}
+
+/// Eigenvalues of a symmetric matrix, smallest first, and their vectors.
+pub(crate) fn eigensystem(a: &[f64], n: usize) -> Option<(faer::Col<f64>, faer::Mat<f64>)> {
     let mut values = faer::Col::<f64>::zeros(n);
     let mut vectors = faer::Mat::<f64>::zeros(n, n);
     let need = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
@@ -110,11 +176,7 @@ pub(crate) fn inverse_root(a: &[f64], n: usize, floor: f64) -> Option<Vec<f64>> 
         Default::default(),
     )
     .ok()?;
-    let scaled = faer::Mat::from_fn(n, n, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
-    let mut root = vec![0.0; n * n];
-    let out = MatMut::from_row_major_slice_mut(&mut root, n, n);
-    matmul(out, Accum::Replace, scaled.as_ref(), vectors.transpose(), 1.0, Par::Seq);
-    Some(root)
+    Some((values, vectors))
 }
 
 #[cfg(test)]
@@ -145,6 +207,29 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn blocks_of_the_inverse_are_solutions() {
+        for n in [1, 5, BLOCK, 2 * BLOCK + 44] {
+            let factor = Factor::new(positive(n), n).expect("positive definite");
+            for (at, width) in blocks(n) {
+                let (block, m) = (factor.inverse_block(at, width), n - at);
+                for c in 0..width {
+                    let mut e = vec![0.0; n];
+                    e[at + c] = 1.0;
+                    factor.solve(&mut e);
+                    let same = block[c * m..][..m].iter().zip(&e[at..]).all(|(a, b)| (a - b).abs() < 1e-12);
+                    assert!(same, "{n} {at} {c}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_determinant_is_that_of_the_diagonal() {
+        let factor = Factor::new(vec![4.0, 0.0, 0.0, 9.0], 2).expect("positive definite");
+        assert!((factor.log_determinant() - 36f64.ln()).abs() < 1e-14);
     }
 
     #[test]

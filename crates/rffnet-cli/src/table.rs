@@ -16,11 +16,16 @@ fn cells(row: &Row, columns: usize) -> [String; 6] {
     [
         row.model.to_string(),
         or_dash(score),
-        or_dash(row.fit_seconds.map(seconds)),
-        or_dash(row.predict_seconds.map(seconds)),
+        or_dash(row.fit_seconds.map(time)),
+        or_dash(row.predict_seconds.map(time)),
         or_dash(memory.or_else(|| scored.then(|| "n/a".into()))),
         or_dash(row.columns_found.map(|found| format!("{} of {}", count(found), count(columns)))),
     ]
+}
+
+/// A duration; nothing takes no time.
+fn time(s: f64) -> String {
+    if s < 5e-4 { "< 1 ms".into() } else { seconds(s) }
 }
 
 /// A deviation deserves no more.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use rffnet::{Data, Fit, Matrix, Params, Target};
-use rffnet_baselines::{Constant, Fastfood, KernelRidge, Linear, Method, Nystroem, Options, Rff};
+use rffnet_baselines::{
+    Constant, EigenPro, Fastfood, Gpr, KernelRidge, Linear, Method, Nystroem, Options, Rff, Srff,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Job, Prediction};
@@ -58,10 +60,6 @@ impl Kind {
             Kind::Linear => "linear",
             Kind::Constant => "constant",
         }
-    }
-
-    fn is_rffnet(self) -> bool {
-        matches!(self, Kind::Rffnet | Kind::RffnetPaper)
     }
 }
 
@@ -148,22 +146,19 @@ impl ModelSpec {
 
     /// Trains on the threads of the current rayon pool; a baseline may ask for arrays of up to `memory_limit` bytes.
     pub fn fit(&self, data: &Data<'_>, seed: u64, memory_limit: u64) -> Result<Fitted, Error> {
-        if self.kind.is_rffnet() {
-            if self.setting == Setting::Converged {
-                return Err(self.unknown("converged"));
-            }
+        let Some(method) = self.method()? else {
             let paper = self.kind == Kind::RffnetPaper || self.setting == Setting::Paper;
             let preset = if paper { Params::paper() } else { Params::default() };
             let params = Params { seed, ..self.params.clone().unwrap_or(preset) };
             return Ok(Fitted::Rffnet(Box::new(Fit::new(&params).run(data)?)));
-        }
+        };
         if self.params.is_some() {
             return Err(Error::new(format!(
                 "parameters of rffnet mean nothing to {}; leave them out",
                 self.kind
             )));
         }
-        let model = rffnet_baselines::fit(self.method()?.as_ref(), data, &Options { seed, memory_limit })?;
+        let model = rffnet_baselines::fit(method.as_ref(), data, &Options { seed, memory_limit })?;
         let classes = match data.y {
             Target::Values { .. } => None,
             Target::Labels { classes, .. } => Some(classes.len()),
@@ -171,15 +166,22 @@ impl ModelSpec {
         Ok(Fitted::Baseline { model, classes })
     }
 
-    fn method(&self) -> Result<Box<dyn Method>, Error> {
+    /// The baseline; none for rffnet itself.
+    fn method(&self) -> Result<Option<Box<dyn Method>>, Error> {
         match self.kind {
             Kind::Krr => self.pick(KernelRidge::default(), KernelRidge::paper(), None),
             Kind::Nystroem => self.pick(Nystroem::default(), Nystroem::paper(), None),
             Kind::Fastfood => self.pick(Fastfood::default(), Fastfood::paper(), None),
+            Kind::Eigenpro => self.pick(EigenPro::default(), EigenPro::paper(), None),
+            Kind::Gpr => self.pick(Gpr::default(), Gpr::paper(), Some(Gpr::converged())),
+            Kind::Srff => self.pick(Srff::default(), Srff::paper(), Some(Srff::converged())),
             Kind::Rff => self.pick(Rff::default(), Rff::paper(), None),
             Kind::Linear => self.pick(Linear::default(), Linear::paper(), None),
             Kind::Constant => self.pick(Constant, Constant, None),
-            _ => Err(self.unknown("usual")),
+            Kind::Rffnet | Kind::RffnetPaper if self.setting == Setting::Converged => {
+                Err(self.unknown("converged"))
+            }
+            Kind::Rffnet | Kind::RffnetPaper => Ok(None),
         }
     }
 
@@ -188,12 +190,13 @@ impl ModelSpec {
         usual: M,
         paper: M,
         converged: Option<M>,
-    ) -> Result<Box<dyn Method>, Error> {
-        Ok(Box::new(match self.setting {
+    ) -> Result<Option<Box<dyn Method>>, Error> {
+        let chosen = match self.setting {
             Setting::Usual => usual,
             Setting::Paper => paper,
             Setting::Converged => converged.ok_or_else(|| self.unknown("converged"))?,
-        }))
+        };
+        Ok(Some(Box::new(chosen)))
     }
 
     fn unknown(&self, setting: &str) -> Error {
@@ -274,5 +277,57 @@ impl Job {
     /// Trains this job's model on `data`.
     pub fn fit(&self, data: &Data<'_>) -> Result<Fitted, Error> {
         self.model.fit(data, self.seed, self.memory_limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Part, Source, run};
+    use rffnet_data::Simulated;
+
+    fn outcome(spec: ModelSpec, set: Simulated, rows: usize) -> Outcome {
+        let part = |part| Source::Simulated { set, rows, test_rows: 200, seed: 5, part };
+        run(&Job { threads: 1, ..Job::new(spec, part(Part::Train), part(Part::Test)) })
+    }
+
+    /// Every name, on numbers and on classes: better than a constant, or a sentence that says why not.
+    #[test]
+    fn every_method_learns() {
+        for kind in Kind::ALL {
+            assert_eq!(kind.name().parse(), Ok(kind));
+            let numbers = outcome(kind.into(), Simulated::Jse3, 300);
+            let r2 = numbers.scores.and_then(|s| s.r2()).unwrap_or_else(|| panic!("{kind}: {numbers:?}"));
+            let flat = matches!(kind, Kind::Linear | Kind::Constant);
+            assert!(if flat { r2 < 0.1 } else { r2 > 0.1 }, "{kind}: {r2}");
+            let classes = outcome(kind.into(), Simulated::Moons, 300);
+            match (kind, classes.scores) {
+                (Kind::Constant, Some(s)) => assert_eq!(s.get("auc"), Some(0.5)),
+                (_, Some(s)) => {
+                    let (auc, accuracy) = (s.get("auc").unwrap(), s.get("accuracy").unwrap());
+                    assert!(auc > 0.9 && accuracy > 0.8, "{kind}: {s:?}");
+                }
+                (_, None) => assert!(classes.note.unwrap().contains("class"), "{kind}"),
+            }
+        }
+    }
+
+    #[test]
+    fn settings_differ_and_unknown_ones_are_refused() {
+        let mse = |spec: ModelSpec| {
+            let outcome = outcome(spec, Simulated::Jse3, 150);
+            outcome.scores.and_then(|s| s.get("mse")).unwrap_or_else(|| panic!("{outcome:?}"))
+        };
+        let linear = ModelSpec::new(Kind::Linear);
+        assert_ne!(mse(linear.clone()), mse(linear.clone().paper()));
+        assert!(mse(ModelSpec::new(Kind::Gpr).converged()) < mse(ModelSpec::new(Kind::Gpr).paper()));
+        let few = Params { random_features: Some(10), epochs: Some(2), ..Params::paper() };
+        let paper = ModelSpec::new(Kind::RffnetPaper);
+        assert_ne!(mse(paper.clone().with(few.clone())), mse(paper));
+        let note = |spec| outcome(spec, Simulated::Jse3, 150).note.unwrap();
+        assert_eq!(note(ModelSpec::new(Kind::Krr).converged()), "krr has no setting 'converged'");
+        assert!(note(linear.with(few)).starts_with("parameters of rffnet mean nothing to linear"));
+        let error = "nystrom".parse::<Kind>().unwrap_err().to_string();
+        assert!(error.starts_with("there is no model 'nystrom' (did you mean 'nystroem'?)"), "{error}");
     }
 }
