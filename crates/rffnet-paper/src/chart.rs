@@ -56,6 +56,10 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
+    fn has_bars(&self) -> bool {
+        self.panels.iter().flat_map(|p| &p.marks).any(|m| matches!(m, Mark::Bars { .. }))
+    }
+
     /// The file.
     pub(crate) fn render(&self) -> String {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
@@ -68,7 +72,7 @@ impl Chart {
         let below = if self.shades.is_some() { 58.0 } else { 0.0 };
         let mut svg = Svg::new(width, above + rows as f64 * cell.1 + below);
         for (i, row) in legend.iter().enumerate() {
-            draw_legend(&mut svg, row, width, 24.0 * i as f64 + 22.0);
+            draw_legend(&mut svg, row, width, 24.0 * i as f64 + 22.0, self.has_bars());
         }
         for (i, panel) in self.panels.iter().enumerate() {
             let at = ((i % columns) as f64 * cell.0 + LEFT, above + (i / columns) as f64 * cell.1 + TOP);
@@ -103,12 +107,21 @@ fn entry_width(entry: &(String, Style)) -> f64 {
     LEGEND + 26.0 + CHARACTER * entry.0.chars().count() as f64
 }
 
-fn draw_legend(svg: &mut Svg, row: &[&(String, Style)], width: f64, y: f64) {
+fn draw_legend(svg: &mut Svg, row: &[&(String, Style)], width: f64, y: f64, bars: bool) {
     let total: f64 = row.iter().map(|e| entry_width(e)).sum();
     let mut x = (width - total) / 2.0 + 10.0;
     for entry in row {
         let middle = y - 0.32 * FONT;
-        svg.polyline(&[(x, middle), (x + LEGEND, middle)], &entry.1.colour, 3.0, DASHES[entry.1.dash % 4]);
+        if bars {
+            svg.rectangle((x + 14.0, middle - 7.0), (LEGEND - 14.0, 14.0), paint(&entry.1.colour));
+        } else {
+            svg.polyline(
+                &[(x, middle), (x + LEGEND, middle)],
+                &entry.1.colour,
+                3.0,
+                DASHES[entry.1.dash % 4],
+            );
+        }
         svg.text((x + LEGEND + 7.0, y), &entry.0, Anchor::Start, FONT);
         x += entry_width(entry);
     }

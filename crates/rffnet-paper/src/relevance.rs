@@ -8,7 +8,7 @@ use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::scores::{Set, cell};
-use crate::settings::{QUICK_ROWS, REGRESSION, ROWS, Variant, variants};
+use crate::settings::{REGRESSION, ROWS, Variant, variants};
 use crate::stats::{count, figure};
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
@@ -34,16 +34,19 @@ pub(crate) fn bars(title: &str, heights: &[(f64, f64)], active: &[usize]) -> Pan
     Panel { title: title.into(), x, y, marks: vec![Mark::Bars { bars, width: 0.8, colours }] }
 }
 
-/// Numbers of active columns that have room beside each other, and the last column.
+/// Active columns that stand side by side as one mark, and the last column.
 fn marks(active: &[usize], columns: usize) -> Vec<(f64, String)> {
-    let mut marked: Vec<usize> = Vec::new();
-    let room = (columns as f64 / 12.0).max(1.0);
-    for column in active.iter().map(|j| j + 1).chain([columns]) {
-        if marked.last().is_none_or(|&last| (column - last) as f64 >= room) {
-            marked.push(column);
-        }
+    let runs = active.chunk_by(|a, b| a + 1 == *b);
+    let run = |run: &[usize]| match (run.first(), run.last()) {
+        (Some(a), Some(b)) if a != b => Some(((a + b) as f64 / 2.0 + 1.0, format!("{}-{}", a + 1, b + 1))),
+        (Some(a), _) => Some((*a as f64 + 1.0, (a + 1).to_string())),
+        _ => None,
+    };
+    let mut marked: Vec<(f64, String)> = runs.filter_map(run).collect();
+    if !active.contains(&(columns - 1)) {
+        marked.push((columns as f64, columns.to_string()));
     }
-    marked.into_iter().map(|column| (column as f64, column.to_string())).collect()
+    marked
 }
 
 /// The rows of a table that know relevances of ours.
@@ -59,7 +62,7 @@ pub(crate) fn simulated(bench: &Bench<'_>) -> Result<Page, Error> {
     for variant in networks(false, bench.request.auto) {
         for set in REGRESSION {
             let active = set.active().unwrap_or(&[]);
-            let measured = cell(bench, &Set::Simulated(set), &variant, 0)?;
+            let measured = cell(bench, &Set::Simulated(set), &variant, 0, false)?;
             let relevances = match measured.map(|m| m.relevances) {
                 Ok(Some(relevances)) => relevances,
                 Ok(None) => continue,
@@ -86,12 +89,10 @@ pub(crate) fn simulated(bench: &Bench<'_>) -> Result<Page, Error> {
         panels,
         shades: None,
     };
-    let rows = if bench.request.quick {
-        format!("{} rows, a quick run instead of {}", count(QUICK_ROWS), count(ROWS))
-    } else {
-        format!("{} rows", count(ROWS))
-    };
-    let text = format!("Relevances of the first replica of table 1: {rows}, preset `paper`.");
+    let text = format!(
+        "Relevances of the first replica of table 1 at its full size, {} rows, preset `paper`; there is no quicker version.",
+        count(ROWS)
+    );
     let caption = "Relevances peak on the columns the target depends on.".to_string();
     let mut parts = vec![Part::Text(text), Part::Drawing { suffix: "", caption, svg: chart.render() }];
     if !notes.is_empty() {
@@ -121,7 +122,9 @@ pub(crate) fn real(bench: &Bench<'_>) -> Result<Page, Error> {
         };
         let mut panels = Vec::new();
         for variant in networks(true, bench.request.auto) {
-            let relevances = match cell(bench, &Set::Real(real), &variant, 0)?.map(|m| m.relevances) {
+            let relevances = match cell(bench, &Set::Real(real), &variant, 0, bench.request.quick)?
+                .map(|m| m.relevances)
+            {
                 Ok(relevances) => relevances.unwrap_or_default(),
                 Err(why) => {
                     notes.push(format!("{} on {name}: {why}", variant.label));
@@ -185,10 +188,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_keep_apart() {
+    fn neighbours_share_a_mark() {
         let texts = |active: &[usize], n| marks(active, n).into_iter().map(|m| m.1).collect::<Vec<_>>();
-        assert_eq!(texts(&[0, 2, 6, 7, 8], 18), ["1", "3", "7", "9", "18"]);
-        assert_eq!(texts(&[10, 11, 12, 13, 14], 100), ["11", "100"]);
-        assert_eq!(texts(&[0, 1], 2), ["1", "2"]);
+        assert_eq!(texts(&[0, 2, 6, 7, 8], 18), ["1", "3", "7-9", "18"]);
+        assert_eq!(texts(&[10, 11, 12, 13, 14], 100), ["11-15", "100"]);
+        assert_eq!(texts(&[0, 1], 2), ["1-2"]);
     }
 }

@@ -90,9 +90,10 @@ pub(crate) fn cell(
     set: &Set<'_>,
     variant: &Variant,
     replica: usize,
+    quick: bool,
 ) -> Result<Result<Measured, String>, Error> {
     let seed = bench.request.seed.wrapping_add(replica as u64);
-    let rows = variant.most.map_or(usize::MAX, |cut| cut.rows).min(set.rows(bench.request.quick));
+    let (rows, _) = variant.size(set.rows(quick), 1, quick);
     let model = variant.spec(set.name());
     let (test_rows, data) = match set {
         Set::Simulated(_) => (TEST_ROWS, None),
@@ -222,7 +223,8 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
     for variant in variants(classification, bench.request.auto) {
         let mut row = vec![variant.label.to_string()];
         for set in &sets {
-            let paper = published(number, set.name(), variant.kind.name());
+            // The paper has these methods as it set them, not converged.
+            let paper = published(number, set.name(), variant.kind.name()).filter(|_| !variant.converged);
             row.push(paper.map_or_else(|| "-".into(), |p| p.to_string()));
             row.push(ours(bench, set, &variant, shown, paper, &mut raw, &mut notes)?);
         }
@@ -245,12 +247,12 @@ fn ours(
     notes: &mut Vec<String>,
 ) -> Result<String, Error> {
     let usual = bench.replicas(REPLICAS, QUICK_REPLICAS);
-    let replicas = variant.most.map_or(usual, |cut| usual.min(cut.replicas));
-    let all = set.rows(bench.request.quick);
-    let rows = variant.most.map_or(all, |cut| all.min(cut.rows));
+    let quick = bench.request.quick;
+    let all = set.rows(quick);
+    let (rows, replicas) = variant.size(all, usual, quick);
     let mut values = Vec::new();
     for replica in 0..replicas {
-        let measured = cell(bench, set, variant, replica)?;
+        let measured = cell(bench, set, variant, replica, quick)?;
         let setting = match variant.kind {
             Kind::Rffnet => "auto",
             _ if variant.converged => "converged",
@@ -301,7 +303,7 @@ fn ours(
     }
     let Some(spread) = Spread::of(&values) else { return Ok("refused, see below".into()) };
     let far = match paper {
-        Some(Published::Figure { mean, sd, .. }) if shown == Shown::Score => {
+        Some(Published::Figure { mean, sd, .. }) if shown == Shown::Score && !quick => {
             (spread.mean - mean).abs() > 2.0 * sd.max(0.0005)
         }
         _ => false,
@@ -369,7 +371,7 @@ fn parts(
     } else {
         parts.push(Part::Table(grid));
     }
-    if shown == Shown::Score && !sets.is_empty() {
+    if shown == Shown::Score && !sets.is_empty() && !bench.request.quick {
         parts.push(Part::Text(
             "≠ marks a mean further from the paper's than two of the paper's standard deviations.".into(),
         ));

@@ -31,9 +31,12 @@ impl Spread {
 }
 
 impl fmt::Display for Spread {
-    /// Both with the decimals of the mean.
+    /// Both with the decimals of the mean; a single value has no spread.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = decimals(self.mean);
+        if self.count == 1 {
+            return write!(f, "{:.decimals$}", self.mean);
+        }
         write!(f, "{:.decimals$} ± {:.decimals$}", self.mean, self.sd)
     }
 }
@@ -82,6 +85,7 @@ mod tests {
         assert_eq!((spread.mean, spread.median, spread.count), (3.0, 2.0, 3));
         assert!((spread.sd - (14.0f64 / 3.0).sqrt()).abs() < 1e-12);
         assert_eq!(Spread::of(&[]), None);
+        assert_eq!(Spread::of(&[0.5]).expect("not empty").to_string(), "0.500");
         assert_eq!(spread.to_string(), "3.000 ± 2.160");
         assert_eq!(Spread::of(&[4.0, 2.0]).expect("not empty").median, 3.0);
     }
