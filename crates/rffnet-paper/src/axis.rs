@@ -68,13 +68,9 @@ impl Axis {
         }
         let inside = |v: &f64| *v >= self.low - 1e-9 * self.low.abs() && *v <= self.high * (1.0 + 1e-9);
         match self.kind {
-            Kind::Linear => {
-                let step = round_step((self.high - self.low) / most.max(1) as f64);
-                let first = (self.low / step).ceil() as i64;
-                let last = (self.high / step + 1e-9).floor() as i64;
-                let decimals = (-step.log10().floor()).max(0.0) as usize;
-                (first..=last).map(|i| (i as f64 * step, format!("{:.decimals$}", i as f64 * step))).collect()
-            }
+            Kind::Linear => self.even(most),
+            // Less than a decade: powers of ten would leave it bare.
+            Kind::Log if self.high < 8.0 * self.low => self.even(most + 1),
             Kind::Log => {
                 let decades = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
                 let grid = |factors: &[f64], step: usize| -> Vec<f64> {
@@ -94,6 +90,17 @@ impl Axis {
                 chosen.iter().map(|&v| (v, plain(v))).collect()
             }
         }
+    }
+}
+
+impl Axis {
+    /// Multiples of a round step.
+    fn even(&self, most: usize) -> Vec<(f64, String)> {
+        let step = round_step((self.high - self.low) / most.max(1) as f64);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step + 1e-9).floor() as i64;
+        let decimals = (-step.log10().floor()).max(0.0) as usize;
+        (first..=last).map(|i| (i as f64 * step, format!("{:.decimals$}", i as f64 * step))).collect()
     }
 }
 
@@ -142,6 +149,7 @@ mod tests {
         assert_eq!(texts(&axis(0.009, 110.0), 5), ["0.01", "0.1", "1", "10", "100"]);
         assert_eq!(texts(&axis(0.9, 11.0), 5), ["1", "2", "5", "10"]);
         assert_eq!(texts(&axis(1e-6, 1e6), 5).len(), 5);
+        assert_eq!(texts(&axis(12.0, 38.0), 5), ["15", "20", "25", "30", "35"]);
         assert_eq!(texts(&axis(1e4, 1e5), 5), ["1e4", "2e4", "5e4", "1e5"]);
     }
 

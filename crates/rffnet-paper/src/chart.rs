@@ -10,7 +10,11 @@ const TOP: f64 = 34.0;
 const BOTTOM: f64 = 56.0;
 const LEGEND: f64 = 34.0;
 /// A character's width in the legend, on average.
-const CHARACTER: f64 = 0.53 * FONT;
+const CHARACTER: f64 = 0.6 * FONT;
+/// Spreads on bars: dark enough to be seen, light enough to leave the bars alone.
+const WHISKER: &str = "#777777";
+/// Shades of a heat map.
+const SHADES: usize = 60;
 
 /// One thing to see.
 pub(crate) enum Mark {
@@ -129,12 +133,11 @@ fn draw_legend(svg: &mut Svg, row: &[&(String, Style)], width: f64, y: f64, bars
 
 /// The scale of a heat map.
 fn draw_shades(svg: &mut Svg, top: (f64, f64), label: &str, low: f64, high: f64) {
-    const STEPS: usize = 60;
     let (width, left) = (300.0, top.0 - 150.0);
-    for i in 0..STEPS {
-        let x = left + width * i as f64 / STEPS as f64;
-        let shade = ramp((i as f64 + 0.5) / STEPS as f64);
-        svg.rectangle((x, top.1), (width / STEPS as f64 + 0.5, 14.0), paint(&shade));
+    for i in 0..SHADES {
+        let x = left + width * i as f64 / SHADES as f64;
+        let shade = ramp((i as f64 + 0.5) / SHADES as f64);
+        svg.rectangle((x, top.1), (width / SHADES as f64 + 0.5, 14.0), paint(&shade));
     }
     for (value, text) in Axis::linear("", low, high).ticks(4) {
         let x = left + width * (value - low) / (high - low);
@@ -197,7 +200,7 @@ impl Panel {
                 let line: Vec<(f64, f64)> = points.iter().map(|p| (x(p.0), y(p.1))).collect();
                 svg.polyline(&line, &style.colour, 2.2, DASHES[style.dash % DASHES.len()]);
                 for p in points {
-                    whisker(svg, x(p.0), y(p.1 - p.2), y(p.1 + p.2), &style.colour);
+                    svg.whisker(x(p.0), (y(p.1 - p.2), y(p.1 + p.2)), 6.0, &style.colour);
                     svg.circle((x(p.0), y(p.1)), 4.5, &style.colour);
                 }
             }
@@ -208,18 +211,23 @@ impl Panel {
                     let colour = &colours[i % colours.len()];
                     svg.rectangle((left, top), (right - left, foot - top), paint(colour));
                     if bar.2 > 0.0 {
-                        whisker(svg, x(bar.0), y(bar.1 - bar.2), y(bar.1 + bar.2), INK);
+                        let ends = 0.5 * (right - left).min(12.0);
+                        svg.whisker(x(bar.0), (y(bar.1 - bar.2), y(bar.1 + bar.2)), ends, WHISKER);
                     }
                 }
             }
             Mark::Heat { values, columns, low, high } => {
                 let rows = values.len() / (*columns).max(1);
-                let (cw, ch) = (w / *columns as f64, h / rows.max(1) as f64);
+                let size = (w / *columns as f64, h / rows.max(1) as f64);
+                let mut tiles = vec![Vec::new(); SHADES];
                 for (i, value) in values.iter().enumerate() {
-                    let (column, row) = (i % columns, i / columns);
-                    let corner = (at.0 + column as f64 * cw, at.1 + h - (row + 1) as f64 * ch);
-                    let shade = ramp((value - low) / (high - low));
-                    svg.rectangle(corner, (cw + 0.3, ch + 0.3), paint(&shade));
+                    let (column, row) = ((i % columns) as f64, (i / columns) as f64);
+                    let corner = (at.0 + column * size.0, at.1 + h - (row + 1.0) * size.1);
+                    let shade = (value - low) / (high - low) * SHADES as f64;
+                    tiles[shade.clamp(0.0, SHADES as f64 - 1.0) as usize].push(corner);
+                }
+                for (i, corners) in tiles.iter().enumerate().filter(|(_, corners)| !corners.is_empty()) {
+                    svg.tiles(corners, size, &ramp((i as f64 + 0.5) / SHADES as f64));
                 }
             }
             Mark::Points(points) => {
@@ -229,13 +237,6 @@ impl Panel {
                 }
             }
         }
-    }
-}
-
-fn whisker(svg: &mut Svg, x: f64, low: f64, high: f64, colour: &str) {
-    svg.line((x, low), (x, high), colour, 1.2);
-    for y in [low, high] {
-        svg.line((x - 3.0, y), (x + 3.0, y), colour, 1.2);
     }
 }
 

@@ -82,13 +82,13 @@ fn study(experiment: Experiment) -> (Vec<Choice>, usize, &'static str) {
     }
 }
 
-/// The darker the stronger.
+/// The darker the stronger; the lightest shades would vanish on white.
 fn lambdas() -> Vec<Choice> {
     let last = LAMBDAS.len() - 1;
     let of = |(i, &lambda): (usize, &f64)| Choice {
         label: format!("λ = {lambda}"),
         params: Params { alpha: Some(lambda), ..Params::paper() },
-        style: Style { colour: ramp(i as f64 / last as f64), dash: i },
+        style: Style { colour: ramp(0.9 * i as f64 / last as f64), dash: i },
     };
     LAMBDAS.iter().enumerate().map(of).collect()
 }

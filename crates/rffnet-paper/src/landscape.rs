@@ -99,8 +99,8 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         let corners = [(truth, truth), (truth, -truth), (-truth, truth), (-truth, -truth)];
         panels.push(Panel {
             title: format!("n = {}, s = {features}, θ* = ({truth}, {truth})", count(rows)),
-            x: Axis::linear("θ1", -REACH, REACH),
-            y: Axis::linear("θ2", -REACH, REACH),
+            x: Axis::linear("θ₁", -REACH, REACH),
+            y: Axis::linear("θ₂", -REACH, REACH),
             marks: vec![
                 Mark::Heat { values, columns: cells, low: SHADES.0, high: SHADES.1 },
                 Mark::Points(corners.to_vec()),

@@ -90,6 +90,26 @@ impl Svg {
         );
     }
 
+    /// Equal rectangles from their upper left corners, without seams between them.
+    pub(crate) fn tiles(&mut self, corners: &[(f64, f64)], size: (f64, f64), colour: &str) {
+        let (w, h) = (n(size.0), n(size.1));
+        let tile = |c: &(f64, f64)| format!("M{} {}h{w}v{h}h-{w}z", n(c.0), n(c.1));
+        let path: String = corners.iter().map(tile).collect();
+        let _ = writeln!(self.body, r#"<path d="{path}" fill="{colour}" shape-rendering="crispEdges"/>"#);
+    }
+
+    /// A vertical line with ends of this width; none where there is no room for them.
+    pub(crate) fn whisker(&mut self, x: f64, (low, high): (f64, f64), ends: f64, colour: &str) {
+        let (left, low, high) = (n(x - ends / 2.0), n(low), n(high));
+        let path = if ends < 3.0 {
+            format!("M{} {low}V{high}", n(x))
+        } else {
+            let (whole, half) = (n(ends), n(ends / 2.0));
+            format!("M{left} {low}h{whole}m-{half} 0V{high}m-{half} 0h{whole}")
+        };
+        let _ = writeln!(self.body, r#"<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.2"/>"#);
+    }
+
     pub(crate) fn circle(&mut self, at: (f64, f64), radius: f64, fill: &str) {
         let _ =
             writeln!(self.body, r#"<circle cx="{}" cy="{}" r="{radius}" fill="{fill}"/>"#, n(at.0), n(at.1));

@@ -91,7 +91,7 @@ fn tables_and_figures_share_their_cells() {
     // Figure 2 shows the full size.
     assert_eq!((result, jobs), (Ok(()), CELLS + 4));
     assert!(read(folder.path(), "tableF7.md").contains("| 1.73 ± 0.002 | 0.250 ± 0.000 |"));
-    assert!(read(folder.path(), "tableF11.md").contains("| 434.895 ± 6.001 | 50.00 ± 0.000 |"));
+    assert!(read(folder.path(), "tableF11.md").contains("| 434.895 ± 6.001 | 50.00 ± 0.00 |"));
     assert!(read(folder.path(), "fig2.svg").starts_with("<svg"));
     let index = read(folder.path(), "index.html");
     assert!(all.iter().all(|e| index.contains(&format!("id=\"{e}\""))));
