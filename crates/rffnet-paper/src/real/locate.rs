@@ -77,8 +77,8 @@ fn packed(folder: &Path, name: &str) -> Option<PathBuf> {
     let stem = name.split('.').next().unwrap_or(name);
     let places = [folder.to_path_buf(), folder.join(stem)];
     let suffixes = ["", ".gz", ".bz2"];
-    let all = places.iter().flat_map(|place| suffixes.map(|s| place.join(format!("{name}{s}"))));
-    all.filter(|path| path.is_file()).next()
+    let mut all = places.iter().flat_map(|place| suffixes.map(|s| place.join(format!("{name}{s}"))));
+    all.find(|path| path.is_file())
 }
 
 /// Our own preparation: a header, the column `target`.
