@@ -47,6 +47,9 @@ impl Request {
         if let Some(replicas) = self.replicas {
             command += &format!(" --replicas {replicas}");
         }
+        if self.data_dir.is_some() {
+            command += " --data-dir DIR";
+        }
         if self.seed != 0 {
             command += &format!(" --seed {}", self.seed);
         }

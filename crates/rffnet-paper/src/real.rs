@@ -10,6 +10,7 @@ mod tests;
 mod words;
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::path::Path;
 
 use rand::{Rng, SeedableRng};
@@ -75,10 +76,24 @@ impl Real {
         for i in (1..n).rev() {
             order.swap(i, below(&mut rng, i as u64 + 1) as usize);
         }
-        let fold = fold % FOLDS;
-        let test = order[fold * n / FOLDS..(fold + 1) * n / FOLDS].to_vec();
-        order.drain(fold * n / FOLDS..(fold + 1) * n / FOLDS);
+        let test = order.drain(self.held_out(fold)).collect();
         (order, test)
+    }
+
+    /// Where the test rows of a fold stand in the shuffled order.
+    fn held_out(&self, fold: usize) -> Range<usize> {
+        let (n, fold) = (self.table.rows, fold % FOLDS);
+        fold * n / FOLDS..(fold + 1) * n / FOLDS
+    }
+
+    /// Test rows of a fold.
+    pub(crate) fn test_rows(&self, fold: usize) -> usize {
+        self.held_out(fold).len()
+    }
+
+    /// Training rows of the first fold; no other has more.
+    pub(crate) fn training_rows(&self) -> usize {
+        self.table.rows - self.test_rows(0)
     }
 
     /// Rows of this set for a process of its own.

@@ -62,8 +62,8 @@ impl Set<'_> {
         match self {
             Set::Simulated(_) if quick => QUICK_ROWS,
             Set::Simulated(_) => ROWS,
-            Set::Real(real) if quick => real.fold(0, 0).0.len().min(QUICK_ROWS),
-            Set::Real(real) => real.fold(0, 0).0.len(),
+            Set::Real(real) if quick => real.training_rows().min(QUICK_ROWS),
+            Set::Real(real) => real.training_rows(),
         }
     }
 
@@ -97,7 +97,7 @@ pub(crate) fn cell(
     let model = variant.spec(set.name());
     let (test_rows, data) = match set {
         Set::Simulated(_) => (TEST_ROWS, None),
-        Set::Real(real) => (real.fold(replica, bench.request.seed).1.len(), Some(real.fingerprint.clone())),
+        Set::Real(real) => (real.test_rows(replica), Some(real.fingerprint.clone())),
     };
     let key = Key { set: set.name(), data, model: &model, rows, test_rows, replica, seed };
     let suffix = if variant.converged { "-converged" } else { "" };
@@ -296,8 +296,12 @@ fn ours(
         }
     }
     if rows < all || replicas < usual {
+        let place = match set {
+            Set::Simulated(_) => String::new(),
+            Set::Real(real) => format!(" on {}", real.name),
+        };
         let cut = format!(
-            "{}: {} of {} training rows and {} of {} replicas, since more take too long",
+            "{}{place}: {} of {} training rows and {} of {} replicas, since more take too long",
             variant.label,
             count(rows),
             count(all),
@@ -357,7 +361,11 @@ fn parts(
         }
     };
     let drawn = match sets.first() {
-        Some(Set::Real(_)) => format!("{replicas} of 10 folds of a cross-validation over shuffled rows"),
+        Some(Set::Real(_)) => {
+            let folds = format!("{replicas} of 10 folds of a cross-validation over shuffled rows");
+            let quick = format!("{folds}, a quick run with {} training rows at most", count(QUICK_ROWS));
+            if bench.request.quick { quick } else { folds }
+        }
         _ if bench.request.quick => format!(
             "a quick run: {} training rows instead of {}, {} test rows, {} instead of {REPLICAS}",
             count(QUICK_ROWS),
