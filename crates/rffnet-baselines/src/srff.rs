@@ -35,6 +35,8 @@ pub struct Srff {
     pub steps: usize,
     /// Both loops end when their last five values together gain less than this.
     pub tolerance: f64,
+    /// Whether momentum starts anew when the loss rises; without, a rise can end a round early.
+    pub restart: bool,
     /// Whether the target's mean is taken off first.
     pub centre: bool,
 }
@@ -42,18 +44,26 @@ pub struct Srff {
 impl Srff {
     /// As in the paper's tables.
     pub fn paper() -> Self {
-        Self { features: 300, lambda: 0.1, rounds: 1000, steps: 100, tolerance: 1e-5, centre: false }
+        Self {
+            features: 300,
+            lambda: 0.1,
+            rounds: 1000,
+            steps: 100,
+            tolerance: 1e-5,
+            restart: false,
+            centre: false,
+        }
     }
 
     /// Until nothing is gained, and around the target's mean.
     pub fn converged() -> Self {
-        Self { rounds: 2000, steps: 200, tolerance: 1e-8, centre: true, ..Self::paper() }
+        Self { rounds: 2000, steps: 200, tolerance: 1e-8, ..Self::default() }
     }
 }
 
 impl Default for Srff {
     fn default() -> Self {
-        Self { centre: true, ..Self::paper() }
+        Self { restart: true, centre: true, ..Self::paper() }
     }
 }
 
@@ -102,7 +112,7 @@ impl Srff {
         let mut losses = vec![problem.loss(map, &gamma, beta)];
         for _ in 1..self.steps {
             let (loss, gradient) = problem.gradient(map, &ahead, beta);
-            let next = loop {
+            let (next, reached) = loop {
                 if step <= self.tolerance {
                     return Ok(gamma);
                 }
@@ -113,11 +123,15 @@ impl Srff {
                 let square: f64 = moved.map(|m| m * m).sum();
                 let reached = problem.loss(map, &next, beta);
                 if reached <= loss + along + 0.5 * square / step {
-                    losses.push(reached);
-                    break next;
+                    break (next, reached);
                 }
                 step *= 0.5;
             };
+            if self.restart && momentum > 1.0 && losses.last().is_some_and(|&l| reached > l) {
+                (ahead, momentum) = (gamma.clone(), 1.0);
+                continue;
+            }
+            losses.push(reached);
             let following = 0.5 + 0.5 * (1.0 + 4.0 * momentum * momentum).sqrt();
             let share = (momentum - 1.0) / following;
             ahead = next.iter().zip(&gamma).map(|(new, old)| new + share * (new - old)).collect();
