@@ -1,8 +1,7 @@
 //! `rffnet compare`: which method is best on these rows?
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
 use rffnet::Missing;
@@ -18,10 +17,10 @@ use crate::failure::{Failure, say};
 use crate::labels::Known;
 use crate::options::Header;
 use crate::output::Destination;
-use crate::progress::{CLEAR, INTERRUPTED};
+use crate::progress::{INTERRUPTED, Line};
 use crate::sample::{Sample, read_with_target};
 use crate::table;
-use crate::text::{count, name, plural, seconds};
+use crate::text::{count, name, plural};
 use crate::values::{self, TASKS, named};
 
 const EXAMPLES: &str = "\
@@ -400,36 +399,4 @@ fn remove_when_interrupted(file: &Path) {
         let _ = std::fs::remove_file(&file);
         std::process::exit(INTERRUPTED);
     });
-}
-
-/// What is being done, on a terminal.
-struct Line {
-    visible: bool,
-    begun: Instant,
-    done: usize,
-    total: usize,
-}
-
-impl Line {
-    fn new(quiet: bool, total: usize) -> Self {
-        Self { visible: !quiet && io::stderr().is_terminal(), begun: Instant::now(), done: 0, total }
-    }
-
-    fn draw(&self, what: &str) {
-        if self.visible {
-            let elapsed = seconds(self.begun.elapsed().as_secs_f64());
-            let mut out = io::stderr();
-            let _ = write!(out, "{CLEAR}{what}  ({} of {} done, {elapsed})", self.done, self.total)
-                .and_then(|()| out.flush());
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.visible {
-            let mut out = io::stderr();
-            let _ = write!(out, "{CLEAR}").and_then(|()| out.flush());
-        }
-    }
 }
