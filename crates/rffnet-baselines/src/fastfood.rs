@@ -178,7 +178,7 @@ mod tests {
                 let mut v = vec![0.0; p];
                 v[j] = 1.0;
                 hadamard(&mut v);
-                let sign = |i: usize| if (i & j).count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = |i: usize| if (i & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
                 assert!(v.iter().enumerate().all(|(i, &v)| v == sign(i)));
             }
         }

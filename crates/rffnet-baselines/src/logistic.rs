@@ -13,7 +13,7 @@ use crate::linalg::{Factor, add_gram};
 const CHUNK: usize = 1024;
 
 /// Where the largest entry of the gradient is small enough, per unit of weight.
-const TOLERANCE: f64 = 1e-8;
+const TOLERANCE: f64 = 1e-9;
 
 /// Newton steps, and inner steps of each, at most.
 const STEPS: (usize, usize) = (100, 200);
