@@ -71,7 +71,7 @@ impl Default for Fastfood {
 impl Method for Fastfood {
     fn memory(&self, training: &Training<'_>) -> Need {
         let d = training.rows.columns;
-        self.head.memory(training, 2 * self.blocks(d) * d.next_power_of_two())
+        self.head.memory(training, self.blocks(d).saturating_mul(2 * d.next_power_of_two()))
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {

@@ -15,6 +15,9 @@ const CHUNK: usize = 1024;
 /// Where the largest entry of the gradient is small enough, per unit of weight.
 const TOLERANCE: f64 = 1e-9;
 
+/// What will do where rounding or the number of steps ends the search.
+const LOOSE: f64 = 1e-4;
+
 /// Newton steps, and inner steps of each, at most.
 const STEPS: (usize, usize) = (100, 200);
 
@@ -73,8 +76,8 @@ pub(crate) fn minimise(problem: &Problem<'_>) -> Result<Vec<f64>, Error> {
         };
         point = next;
     }
-    if !point.objective.is_finite() {
-        return Err(Error::Diverged("logistic regression ran away: use a smaller c".into()));
+    if !point.objective.is_finite() || largest(&point.gradient) > LOOSE * total {
+        return Err(Error::Diverged("logistic regression did not converge: use a smaller c".into()));
     }
     let mut beta: Vec<f64> = (0..m * k).map(|at| point.beta[at % k * m + at / k]).collect();
     if k > 1 {

@@ -101,6 +101,12 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
         "needs 72 MB for the 3,000 x 3,000 kernel matrix; limit is 1 MB: use fewer rows or raise the limit"
     );
     assert!(text(&Rff { features: 1000, ..Rff::paper() }).contains("the 1,001 x 1,001 normal equations"));
+    for method in [
+        Box::new(Rff { features: usize::MAX, ..Rff::paper() }) as Box<dyn Method>,
+        Box::new(Fastfood { features: usize::MAX, ..Fastfood::paper() }),
+    ] {
+        assert!(text(&*method).contains("normal equations"));
+    }
     let (codes, names) = (vec![0; 3000], ["a".to_string(), "b".to_string()]);
     let data = Data::new(matrix(&x, 1), Target::Labels { codes: &codes, classes: &names });
     let error = fit(&Nystroem::paper(), &data, &small).err().expect("a refusal").to_string();
