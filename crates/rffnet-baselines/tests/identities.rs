@@ -36,8 +36,7 @@ fn nystroem_with_all_landmarks_is_kernel_ridge() {
     close(&a, &b, 1e-5);
 }
 
-/// `beta = (X'X + a)^-1 X'y = X'(XX' + a)^-1 y`: with centred columns and targets, the primal solution can be checked
-/// against the dual one, whose residuals are `a c`.
+/// At the minimum `X'(y - f) = alpha beta` on standardised columns, and the intercept leaves no mean in the residuals.
 #[test]
 fn linear_ridge_satisfies_its_normal_equations() {
     let (d, n, alpha) = (4, 30, 2.0);
