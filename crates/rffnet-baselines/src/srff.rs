@@ -1,5 +1,7 @@
 //! Sparse random Fourier features.
 
+mod trig;
+
 use std::f64::consts::TAU;
 
 use faer::linalg::matmul::matmul;
@@ -9,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use rffnet::{Kernel, Spectrum};
 
+use self::trig::{cosines, cosines_and_sines};
 use crate::krr::{positive, thousands};
 use crate::linalg::{Factor, add_gram};
 use crate::rff::at_least_one;
@@ -222,10 +225,8 @@ impl<'a> Problem<'a> {
     /// The best head, `features x outputs`, and half of the penalised loss with it.
     fn head(&self, map: &Map, lambda: f64) -> Result<(Vec<f64>, f64), Error> {
         let (n, s, k) = (self.weight.len(), map.phase.len(), self.outputs());
-        let cosines = self.chunks().flat_map_iter(|(x, _, _)| {
-            map.angles(x, &map.gamma).into_iter().map(f64::cos).collect::<Vec<_>>()
-        });
-        let z: Vec<f64> = cosines.collect();
+        let z: Vec<Vec<f64>> = self.chunks().map(|(x, _, _)| cosines(&map.angles(x, &map.gamma))).collect();
+        let z = z.concat();
         let mut gram = vec![0.0; s * s];
         add_gram(&z, s, self.weight, &mut gram);
         (0..s).for_each(|i| gram[i * s + i] += n as f64 * lambda);
@@ -247,7 +248,7 @@ impl<'a> Problem<'a> {
     /// Half the mean squared error under relevances `gamma`.
     fn loss(&self, map: &Map, gamma: &[f64], beta: &[f64]) -> f64 {
         let part = |(x, y, w): (&[f32], &[f64], &[f64])| {
-            let z: Vec<f64> = map.angles(x, gamma).into_iter().map(f64::cos).collect();
+            let z = cosines(&map.angles(x, gamma));
             weighted_square(&residuals(&z, y, beta, self.outputs()), w)
         };
         let parts: Vec<f64> = self.chunks().map(part).collect();
@@ -259,12 +260,12 @@ impl<'a> Problem<'a> {
         let (s, d, k) = (map.phase.len(), gamma.len(), self.outputs());
         let part = |(x, y, w): (&[f32], &[f64], &[f64])| {
             let mut angles = map.angles(x, gamma);
-            let z: Vec<f64> = angles.iter().map(|a| a.cos()).collect();
+            let z = cosines_and_sines(&mut angles);
             let residuals = residuals(&z, y, beta, self.outputs());
             // The loss by each angle: w r (beta sin), outputs added up.
             for ((angles, r), w) in angles.chunks_exact_mut(s).zip(residuals.chunks_exact(k)).zip(w) {
                 for (angle, beta) in angles.iter_mut().zip(beta.chunks_exact(k)) {
-                    *angle = w * angle.sin() * beta.iter().zip(r).map(|(b, r)| b * r).sum::<f64>();
+                    *angle *= w * beta.iter().zip(r).map(|(b, r)| b * r).sum::<f64>();
                 }
             }
             let count = w.len();
@@ -321,7 +322,7 @@ impl Trained for Sparse {
             .values
             .par_chunks(CHUNK * rows.columns)
             .map(|x| {
-                let z: Vec<f64> = self.map.angles(x, &self.map.gamma).into_iter().map(f64::cos).collect();
+                let z = cosines(&self.map.angles(x, &self.map.gamma));
                 let count = z.len() / s;
                 let mut out: Vec<f64> = self.offset.iter().copied().cycle().take(count * k).collect();
                 let z = MatRef::from_row_major_slice(&z, count, s);
