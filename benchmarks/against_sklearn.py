@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-WORKER = os.path.join(ROOT, "target", "release", "examples", "bench_worker")
+WORKER = os.path.join(ROOT, "target", "release", "examples", "sklearn_worker")
 LANDMARKS, SEED = 300, 0
 
 

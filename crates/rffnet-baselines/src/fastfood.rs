@@ -71,7 +71,7 @@ impl Default for Fastfood {
 impl Method for Fastfood {
     fn memory(&self, training: &Training<'_>) -> Need {
         let d = training.rows.columns;
-        self.head.memory(training, 2 * self.blocks(d) * d.next_power_of_two())
+        self.head.memory(training, self.blocks(d).saturating_mul(2 * d.next_power_of_two()))
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
@@ -162,5 +162,65 @@ impl Features for Map {
             simd::sincos(simd::path(), &angle, &mut sin, &mut cos);
             out.iter_mut().zip(cos.iter().chain(&sin)).for_each(|(out, &v)| *out = scale * f64::from(v));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::gaussian;
+    use crate::testing::{inner_products, normal_rows};
+
+    #[test]
+    fn the_transform_is_the_hadamard_matrix() {
+        for p in [1, 2, 8, 32] {
+            for j in 0..p {
+                let mut v = vec![0.0; p];
+                v[j] = 1.0;
+                hadamard(&mut v);
+                let sign = |i: usize| if (i & j).count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
+                assert!(v.iter().enumerate().all(|(i, &v)| v == sign(i)));
+            }
+        }
+    }
+
+    /// Sigma is the bandwidth: `gamma = 1 / (2 sigma^2)`. Columns below, at and between powers of two.
+    #[test]
+    fn inner_products_of_features_are_the_kernel() {
+        for d in [1, 3, 8, 11] {
+            let (rows, sigma) = (normal_rows(12, d, 1), 2.0);
+            let exact = gaussian(&rows, &rows, 1.0 / (2.0 * sigma * sigma));
+            let blocks = 20_000 / d.next_power_of_two();
+            for (ours, exact) in inner_products(&Map::new(d, blocks, sigma, 2), &rows).iter().zip(&exact) {
+                assert!((ours - exact).abs() < 0.05, "{d}: {ours} {exact}");
+            }
+        }
+    }
+
+    /// Each frequency has the squared length of a normal one, p / sigma^2 in the mean, whatever the block.
+    #[test]
+    fn frequencies_have_the_lengths_of_normal_ones() {
+        let (p, sigma, mut rng) = (16, 3.0, Xoshiro256PlusPlus::seed_from_u64(4));
+        let mut squares = vec![];
+        for _ in 0..500 {
+            let block = Block::new(p, sigma, &mut rng);
+            let mut lengths = vec![0.0; p];
+            for j in 0..p {
+                let (mut unit, mut space, mut out) = (vec![0.0; p], vec![0.0; p], vec![0.0; p]);
+                unit[j] = 1.0;
+                block.project(&unit, &mut space, &mut out);
+                lengths.iter_mut().zip(&out).for_each(|(l, v)| *l += f64::from(v * v));
+            }
+            squares.extend(lengths.iter().map(|l| l * sigma * sigma));
+        }
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        let variance = squares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / squares.len() as f64;
+        assert!((mean - 16.0).abs() < 0.3 && (variance - 32.0).abs() < 3.0, "{mean} {variance}");
+    }
+
+    #[test]
+    fn blocks_are_stacked_until_there_are_enough() {
+        let blocks = |features, d| Fastfood { features, ..Fastfood::paper() }.blocks(d);
+        assert_eq!([blocks(300, 18), blocks(32, 32), blocks(33, 32), blocks(1, 5)], [10, 1, 2, 1]);
     }
 }

@@ -67,10 +67,10 @@ impl Coefficients {
 impl Head {
     /// What training needs beyond the rows: all features for classes, the normal equations for values.
     pub(crate) fn memory(&self, training: &Training<'_>, width: usize) -> Need {
-        let (n, m) = (training.rows.len() as u64, width as u64 + 1);
+        let (n, m) = (training.rows.len() as u64, (width as u64).saturating_add(1));
         let table = |a: u64, b: u64, name: &str| Need {
             what: format!("the {} x {} {name}", thousands(a), thousands(b)),
-            bytes: 8 * a.saturating_mul(b),
+            bytes: a.saturating_mul(b).saturating_mul(8),
         };
         match training.response {
             Response::Classes { .. } if n > m => table(n, m, "features"),

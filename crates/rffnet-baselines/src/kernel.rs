@@ -140,7 +140,7 @@ fn exponentials(row: &mut [f64], a: f64, b: &[f64]) {
 fn exp(x: f64) -> f64 {
     // Adding this rounds to whole numbers, which then stand in the lowest bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238_2e-1;
+    const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     /// 1/12!, 1/11!, ... 1/0!.
     const SERIES: [f64; 13] = [

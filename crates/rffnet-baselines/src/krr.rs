@@ -47,7 +47,10 @@ impl Method for KernelRidge {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
         let size = thousands(n);
-        Need { what: format!("the {size} x {size} kernel matrix"), bytes: 8 * n.saturating_mul(n) }
+        Need {
+            what: format!("the {size} x {size} kernel matrix"),
+            bytes: n.saturating_mul(n).saturating_mul(8),
+        }
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
@@ -56,8 +59,9 @@ impl Method for KernelRidge {
         let (n, outputs) = (training.rows.len(), training.outputs());
         let root: Vec<f64> = training.weight.iter().map(|w| w.sqrt()).collect();
         let mut kernel = gaussian_triangle(&training.rows, gamma);
+        let weighted = training.weight.iter().any(|&w| w != 1.0);
         for (i, column) in kernel.chunks_exact_mut(n).enumerate() {
-            if training.weight.iter().any(|&w| w != 1.0) {
+            if weighted {
                 column[i..].iter_mut().zip(&root[i..]).for_each(|(k, r)| *k *= r * root[i]);
             }
             column[i] += alpha;
@@ -113,7 +117,7 @@ pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -109,3 +109,30 @@ impl Features for Map {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::gaussian;
+    use crate::testing::{inner_products, normal_rows};
+
+    #[test]
+    fn inner_products_of_features_are_the_kernel() {
+        let (rows, s) = (normal_rows(12, 6, 1), 20_000);
+        let exact = gaussian(&rows, &rows, 0.1);
+        for (ours, exact) in inner_products(&Map::new(6, s, 0.1, 2), &rows).iter().zip(&exact) {
+            // Four standard errors.
+            assert!((ours - exact).abs() < 4.0 / (s as f64).sqrt(), "{ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn a_permutation_holds_every_number_once_and_every_order_occurs() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut order = permutation(50, &mut rng);
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..50));
+        let orders: std::collections::BTreeSet<_> = (0..200).map(|_| permutation(3, &mut rng)).collect();
+        assert_eq!(orders.len(), 6);
+    }
+}

@@ -1,5 +1,7 @@
 //! Sparse random Fourier features.
 
+mod trig;
+
 use std::f64::consts::TAU;
 
 use faer::linalg::matmul::matmul;
@@ -9,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use rffnet::{Kernel, Spectrum};
 
+use self::trig::{cosines, cosines_and_sines};
 use crate::krr::{positive, thousands};
 use crate::linalg::{Factor, add_gram};
 use crate::rff::at_least_one;
@@ -35,6 +38,8 @@ pub struct Srff {
     pub steps: usize,
     /// Both loops end when their last five values together gain less than this.
     pub tolerance: f64,
+    /// Whether momentum starts anew when the loss rises; without, a rise can end a round early.
+    pub restart: bool,
     /// Whether the target's mean is taken off first.
     pub centre: bool,
 }
@@ -42,18 +47,26 @@ pub struct Srff {
 impl Srff {
     /// As in the paper's tables.
     pub fn paper() -> Self {
-        Self { features: 300, lambda: 0.1, rounds: 1000, steps: 100, tolerance: 1e-5, centre: false }
+        Self {
+            features: 300,
+            lambda: 0.1,
+            rounds: 1000,
+            steps: 100,
+            tolerance: 1e-5,
+            restart: false,
+            centre: false,
+        }
     }
 
     /// Until nothing is gained, and around the target's mean.
     pub fn converged() -> Self {
-        Self { rounds: 2000, steps: 200, tolerance: 1e-8, centre: true, ..Self::paper() }
+        Self { rounds: 2000, steps: 200, tolerance: 1e-8, ..Self::default() }
     }
 }
 
 impl Default for Srff {
     fn default() -> Self {
-        Self { centre: true, ..Self::paper() }
+        Self { restart: true, centre: true, ..Self::paper() }
     }
 }
 
@@ -102,7 +115,7 @@ impl Srff {
         let mut losses = vec![problem.loss(map, &gamma, beta)];
         for _ in 1..self.steps {
             let (loss, gradient) = problem.gradient(map, &ahead, beta);
-            let next = loop {
+            let (next, reached) = loop {
                 if step <= self.tolerance {
                     return Ok(gamma);
                 }
@@ -113,11 +126,15 @@ impl Srff {
                 let square: f64 = moved.map(|m| m * m).sum();
                 let reached = problem.loss(map, &next, beta);
                 if reached <= loss + along + 0.5 * square / step {
-                    losses.push(reached);
-                    break next;
+                    break (next, reached);
                 }
                 step *= 0.5;
             };
+            if self.restart && momentum > 1.0 && losses.last().is_some_and(|&l| reached > l) {
+                (ahead, momentum) = (gamma.clone(), 1.0);
+                continue;
+            }
+            losses.push(reached);
             let following = 0.5 + 0.5 * (1.0 + 4.0 * momentum * momentum).sqrt();
             let share = (momentum - 1.0) / following;
             ahead = next.iter().zip(&gamma).map(|(new, old)| new + share * (new - old)).collect();
@@ -208,10 +225,8 @@ impl<'a> Problem<'a> {
     /// The best head, `features x outputs`, and half of the penalised loss with it.
     fn head(&self, map: &Map, lambda: f64) -> Result<(Vec<f64>, f64), Error> {
         let (n, s, k) = (self.weight.len(), map.phase.len(), self.outputs());
-        let cosines = self.chunks().flat_map_iter(|(x, _, _)| {
-            map.angles(x, &map.gamma).into_iter().map(f64::cos).collect::<Vec<_>>()
-        });
-        let z: Vec<f64> = cosines.collect();
+        let z: Vec<Vec<f64>> = self.chunks().map(|(x, _, _)| cosines(&map.angles(x, &map.gamma))).collect();
+        let z = z.concat();
         let mut gram = vec![0.0; s * s];
         add_gram(&z, s, self.weight, &mut gram);
         (0..s).for_each(|i| gram[i * s + i] += n as f64 * lambda);
@@ -233,7 +248,7 @@ impl<'a> Problem<'a> {
     /// Half the mean squared error under relevances `gamma`.
     fn loss(&self, map: &Map, gamma: &[f64], beta: &[f64]) -> f64 {
         let part = |(x, y, w): (&[f32], &[f64], &[f64])| {
-            let z: Vec<f64> = map.angles(x, gamma).into_iter().map(f64::cos).collect();
+            let z = cosines(&map.angles(x, gamma));
             weighted_square(&residuals(&z, y, beta, self.outputs()), w)
         };
         let parts: Vec<f64> = self.chunks().map(part).collect();
@@ -245,12 +260,12 @@ impl<'a> Problem<'a> {
         let (s, d, k) = (map.phase.len(), gamma.len(), self.outputs());
         let part = |(x, y, w): (&[f32], &[f64], &[f64])| {
             let mut angles = map.angles(x, gamma);
-            let z: Vec<f64> = angles.iter().map(|a| a.cos()).collect();
+            let z = cosines_and_sines(&mut angles);
             let residuals = residuals(&z, y, beta, self.outputs());
             // The loss by each angle: w r (beta sin), outputs added up.
             for ((angles, r), w) in angles.chunks_exact_mut(s).zip(residuals.chunks_exact(k)).zip(w) {
                 for (angle, beta) in angles.iter_mut().zip(beta.chunks_exact(k)) {
-                    *angle = w * angle.sin() * beta.iter().zip(r).map(|(b, r)| b * r).sum::<f64>();
+                    *angle *= w * beta.iter().zip(r).map(|(b, r)| b * r).sum::<f64>();
                 }
             }
             let count = w.len();
@@ -307,7 +322,7 @@ impl Trained for Sparse {
             .values
             .par_chunks(CHUNK * rows.columns)
             .map(|x| {
-                let z: Vec<f64> = self.map.angles(x, &self.map.gamma).into_iter().map(f64::cos).collect();
+                let z = cosines(&self.map.angles(x, &self.map.gamma));
                 let count = z.len() / s;
                 let mut out: Vec<f64> = self.offset.iter().copied().cycle().take(count * k).collect();
                 let z = MatRef::from_row_major_slice(&z, count, s);

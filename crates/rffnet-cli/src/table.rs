@@ -133,7 +133,7 @@ mod tests {
     fn people_read_aligned_columns_and_notes() {
         let text = text(&summary(), 10);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "  model         mse ± sd     fit  predict    memory  columns");
+        assert_eq!(lines[0], "  model          mse ± sd     fit  predict    memory  columns");
         assert_eq!(lines[1], "  rffnet    1.500 ± 0.050  1.50 s    12 ms  1,234 MB  2 of 10");
         assert_eq!(lines[3], "  gpr                   -       -        -         -        -");
         assert_eq!(lines[6], "  gpr       failed: needs 19 GB");

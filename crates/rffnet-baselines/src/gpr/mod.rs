@@ -74,7 +74,7 @@ impl Gpr {
     /// At a maximum of the likelihood.
     pub fn converged() -> Self {
         Self {
-            optimiser: Optimiser::Lbfgs { steps: 200, tolerance: 1e-5 },
+            optimiser: Optimiser::Lbfgs { steps: 200, tolerance: 1e-4 },
             lengthscale: None,
             noise: 0.1,
             scale: 1.0,

@@ -1,15 +1,14 @@
 //! `rffnet compare`: which method is best on these rows?
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::Args;
 use rffnet::Missing;
 use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot};
 use rffnet_data::{
-    ColumnRef, Fold, ReadOptions, Select, Simulated, Task, folds, group_folds, stratified_folds, subsample,
-    time_folds,
+    Column, ColumnRef, Fold, ReadOptions, Select, Simulated, Task, folds, group_folds, stratified_folds,
+    subsample, time_folds,
 };
 use serde::Serialize;
 
@@ -18,10 +17,10 @@ use crate::failure::{Failure, say};
 use crate::labels::Known;
 use crate::options::Header;
 use crate::output::Destination;
-use crate::progress::{CLEAR, INTERRUPTED};
+use crate::progress::{INTERRUPTED, Line};
 use crate::sample::{Sample, read_with_target};
 use crate::table;
-use crate::text::{count, name, plural, seconds};
+use crate::text::{count, name, plural};
 use crate::values::{self, TASKS, named};
 
 const EXAMPLES: &str = "\
@@ -40,11 +39,11 @@ const USUAL: &[Kind] =
 const FOLDS: usize = 5;
 const SIMULATED_ROWS: usize = 10_000;
 
-/// Training rows of methods whose time grows with the cube of their number.
+/// Training rows of methods that would take far longer than the others.
 fn usual_limit(kind: Kind) -> Option<usize> {
     match kind {
         Kind::Krr => Some(5_000),
-        Kind::Gpr => Some(2_000),
+        Kind::Gpr | Kind::Srff => Some(2_000),
         _ => None,
     }
 }
@@ -96,7 +95,8 @@ pub(crate) struct Compare {
     /// drawn at random, classes in proportion]
     #[arg(long, help_heading = "Comparison")]
     time: bool,
-    /// Most rows a method learns from, drawn at random from the others [default: 5000 for krr, 2000 for gpr, else all]
+    /// Most rows a method learns from, drawn at random from the others [default: 5000 for krr, 2000 for gpr and
+    /// srff, else all]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Comparison")]
     max_rows: Option<usize>,
     /// Largest array a baseline may ask for, in GB; what needs more is refused before it starts [default: 8]
@@ -146,8 +146,9 @@ impl Compare {
         self.check(globals)?;
         let inputs: Vec<&str> = self.data.as_deref().into_iter().collect();
         let destination = Destination::new(self.output.as_deref(), &inputs)?;
+        let groups = self.group.as_ref().map(|column| self.groups(column, globals)).transpose()?;
         let sample = self.sample(globals)?;
-        let folds = self.folds(&sample, globals)?;
+        let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
         if !globals.quiet {
             say(sample.known.sentence(&sample.table));
         }
@@ -233,6 +234,9 @@ impl Compare {
         if self.group.is_some() && self.data.as_deref() == Some("-") {
             return usage("--group reads the data twice, which standard input does not allow; give a file");
         }
+        if self.group.is_some() && (self.group == self.target || self.group == self.weight) {
+            return usage("--group cannot be the column of --target or --weight; name another");
+        }
         if globals.json && (self.markdown || self.csv) {
             return usage("--json, --markdown and --csv exclude each other; give one of them");
         }
@@ -297,10 +301,10 @@ impl Compare {
         }
     }
 
-    fn folds(&self, sample: &Sample, globals: &Globals) -> Result<Vec<Fold>, Failure> {
-        let (k, rows, seed) = (self.folds.unwrap_or(FOLDS), sample.table.rows, globals.seed());
-        let cut = match (&self.group, &sample.known) {
-            (Some(column), _) => group_folds(&self.groups(column, globals)?, k, seed),
+    fn folds(&self, sample: &Sample, groups: Option<&Column>, seed: u64) -> Result<Vec<Fold>, Failure> {
+        let (k, rows) = (self.folds.unwrap_or(FOLDS), sample.table.rows);
+        let cut = match (groups, &sample.known) {
+            (Some(groups), _) => group_folds(groups, k, seed),
             (None, _) if self.time => time_folds(rows, k),
             (None, Known::Labels { codes, .. }) => stratified_folds(codes, k, seed),
             (None, Known::Values(_)) => folds(rows, k, seed),
@@ -309,7 +313,7 @@ impl Compare {
     }
 
     /// The group column, read as a target so that it may hold text.
-    fn groups(&self, column: &ColumnRef, globals: &Globals) -> Result<rffnet_data::Column, Failure> {
+    fn groups(&self, column: &ColumnRef, globals: &Globals) -> Result<Column, Failure> {
         let path = self.data.as_deref().unwrap_or("-");
         let options = ReadOptions {
             target: Some(column.clone()),
@@ -395,36 +399,4 @@ fn remove_when_interrupted(file: &Path) {
         let _ = std::fs::remove_file(&file);
         std::process::exit(INTERRUPTED);
     });
-}
-
-/// What is being done, on a terminal.
-struct Line {
-    visible: bool,
-    begun: Instant,
-    done: usize,
-    total: usize,
-}
-
-impl Line {
-    fn new(quiet: bool, total: usize) -> Self {
-        Self { visible: !quiet && io::stderr().is_terminal(), begun: Instant::now(), done: 0, total }
-    }
-
-    fn draw(&self, what: &str) {
-        if self.visible {
-            let elapsed = seconds(self.begun.elapsed().as_secs_f64());
-            let mut out = io::stderr();
-            let _ = write!(out, "{CLEAR}{what}  ({} of {} done, {elapsed})", self.done, self.total)
-                .and_then(|()| out.flush());
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        if self.visible {
-            let mut out = io::stderr();
-            let _ = write!(out, "{CLEAR}").and_then(|()| out.flush());
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Times fits and predictions on data from files, for the side-by-side runs in `benchmarks/`.
 //!
 //! ```text
-//! bench_worker METHOD FOLDER THREADS REPEATS   -> seconds of each fit, one line; of each prediction, one line
+//! sklearn_worker METHOD FOLDER THREADS REPEATS   -> seconds of each fit, one line; of each prediction, one line
 //! ```
 //! METHOD is `krr`, `nystroem-ridge` or `nystroem-logistic`. The folder holds `shape` ("rows columns test-rows"), the
 //! arrays `x`, `test` (f32, row-major), `y` (f64; classes as 0 and 1) and `landmarks` (u64), little-endian. The last
@@ -18,7 +18,7 @@ type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 fn main() -> Fallible<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [method, folder, threads, repeats] = arguments.as_slice() else {
-        return Err("see the head of bench_worker.rs for usage".into());
+        return Err("see the head of sklearn_worker.rs for usage".into());
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.parse()?).build()?;
     let repeats = repeats.parse()?;
