@@ -290,7 +290,9 @@ fn every_flag_is_in_the_tables() {
         .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
         .collect();
     let mut missing = Vec::new();
-    for sub in ["fit", "predict", "eval", "inspect", "select", "compare", "reproduce", "generate", "completions"] {
+    for sub in
+        ["fit", "predict", "eval", "inspect", "select", "compare", "reproduce", "generate", "completions"]
+    {
         for (flag, default) in flags(&folder.ok(&format!("{sub} --help"))) {
             let names = |cell: &&str| cell.split([',', ' ']).any(|word| word.trim_matches('`') == flag);
             let described = |row: &Vec<&str>| {

@@ -23,6 +23,15 @@ pub enum Published {
     NotConverged,
 }
 
+impl Published {
+    /// Whether a mean is further away than two standard deviations and what printing rounded off.
+    pub(crate) fn is_far_from(&self, ours: f64) -> bool {
+        let Published::Figure { mean, sd, text } = self else { return false };
+        let decimals = text.0.split_once('.').map_or(0, |(_, digits)| digits.len());
+        (ours - mean).abs() > 2.0 * sd + 0.5 * 0.1f64.powi(decimals as i32)
+    }
+}
+
 impl fmt::Display for Published {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -86,6 +95,18 @@ mod tests {
         assert!(rows().all(|row| cell(row[3], row[4]).is_some()));
         // 7 x 4 and 4 x 2 simulated, 7 x 4 and 4 x 4 real, each as score, seconds and megabytes.
         assert_eq!(lines, 3 * (28 + 8 + 28 + 16));
+    }
+
+    #[test]
+    fn far_is_two_deviations_and_the_rounding() {
+        let far = |ours| published("1", "gse1", "krr").map(|p| p.is_far_from(ours));
+        assert_eq!(
+            [0.0992, 0.0998, 0.0828, 0.0822].map(far),
+            [Some(false), Some(true), Some(false), Some(true)]
+        );
+        let moons = |ours| published("2", "moons", "nystroem").map(|p| p.is_far_from(ours));
+        assert_eq!([0.998, 0.99].map(moons), [Some(false), Some(true)]);
+        assert_eq!(published("3", "compact", "srff").map(|p| p.is_far_from(1.0)), Some(false));
     }
 
     #[test]

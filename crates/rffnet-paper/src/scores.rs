@@ -313,12 +313,7 @@ fn ours(
         }
     }
     let Some(spread) = Spread::of(&values) else { return Ok("refused, see below".into()) };
-    let far = match paper {
-        Some(Published::Figure { mean, sd, .. }) if shown == Shown::Score && !quick => {
-            (spread.mean - mean).abs() > 2.0 * sd.max(0.0005)
-        }
-        _ => false,
-    };
+    let far = shown == Shown::Score && !quick && paper.is_some_and(|p| p.is_far_from(spread.mean));
     let failed =
         if spread.count < replicas { format!(" ({} of {replicas})", spread.count) } else { String::new() };
     Ok(format!("{spread}{}{failed}", if far { " ≠" } else { "" }))
