@@ -355,6 +355,7 @@ fn every_key_of_the_json_objects_is_explained() {
         folder.json("eval m.rffnet later.csv --target price"),
         folder.json("inspect m.rffnet"),
         folder.json("select m.rffnet later.csv --target price"),
+        folder.json("reproduce tableD6 -o results"),
         folder.json("compare houses.csv --target price --models linear,constant"),
     ];
     let page = page("docs/command.md");

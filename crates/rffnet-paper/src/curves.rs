@@ -264,7 +264,7 @@ pub(crate) fn relevances(bench: &Bench<'_>, experiment: Experiment) -> Result<Pa
         shades: None,
     };
     let text = format!(
-        "Relevances after {EPOCHS} epochs on {} of {set}, mean and standard deviation over {}, for each strength λ of the \
+        "Relevances of fits of {EPOCHS} epochs on {} of {set}, mean and standard deviation over {}, for each strength λ of the \
          head's penalty; the epoch with the best validation loss is kept.",
         plural(size.0, "row"),
         plural(replicas, "fit")
