@@ -16,14 +16,39 @@
 #![deny(missing_docs)]
 
 mod constant;
+mod eigen;
+mod eigenpro;
 mod error;
+mod fastfood;
+mod gpr;
+mod heads;
+mod kernel;
+mod krr;
+mod linalg;
+mod linear;
+mod logistic;
 mod model;
+mod nystroem;
+mod rff;
 mod rows;
+mod simplex;
+mod srff;
+#[cfg(test)]
+mod testing;
 
 pub use constant::Constant;
+pub use eigenpro::EigenPro;
 pub use error::Error;
+pub use fastfood::{Fastfood, Sigma};
+pub use gpr::{Gpr, Optimiser};
+pub use heads::Head;
+pub use krr::KernelRidge;
+pub use linear::Linear;
 pub use model::{Model, Options, fit};
+pub use nystroem::Nystroem;
+pub use rff::Rff;
 pub use rows::{Response, Rows, Training};
+pub use srff::Srff;
 
 /// A way to learn from rows.
 pub trait Method: Send + Sync {

@@ -26,6 +26,15 @@ impl Rows {
     pub fn row(&self, i: usize) -> &[f32] {
         &self.values[i * self.columns..(i + 1) * self.columns]
     }
+
+    /// For each column, whether it is 0 in every row.
+    pub(crate) fn constant(&self) -> Vec<bool> {
+        let mut constant = vec![true; self.columns];
+        for row in self.values.chunks_exact(self.columns.max(1)) {
+            constant.iter_mut().zip(row).for_each(|(c, &v)| *c &= v == 0.0);
+        }
+        constant
+    }
 }
 
 /// What is to be learned, as given.

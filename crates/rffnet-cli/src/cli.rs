@@ -6,7 +6,9 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{completions, eval, export, fit, generate, inspect, predict, select};
+use crate::command::{
+    compare, completions, eval, export, fit, generate, inspect, job, predict, reproduce, select,
+};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -77,8 +79,12 @@ pub(crate) enum Sub {
     Inspect(inspect::Inspect),
     Select(select::Select),
     Export(export::Export),
+    Compare(Box<compare::Compare>),
+    Reproduce(reproduce::Reproduce),
     Generate(generate::Generate),
     Completions(completions::Completions),
+    #[command(name = rffnet_compare::JOB, hide = true)]
+    Job(job::Job),
 }
 
 impl Sub {
@@ -90,8 +96,11 @@ impl Sub {
             Sub::Inspect(command) => command.run(globals),
             Sub::Select(command) => command.run(globals),
             Sub::Export(command) => command.run(globals),
+            Sub::Compare(command) => command.run(globals),
+            Sub::Reproduce(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
+            Sub::Job(command) => command.run(),
         }
     }
 }

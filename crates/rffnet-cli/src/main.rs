@@ -15,6 +15,7 @@ mod params;
 mod progress;
 mod sample;
 mod scores;
+mod table;
 mod text;
 mod values;
 

@@ -1,4 +1,4 @@
-//! Watching a fit: the progress line, and Ctrl-C.
+//! Watching a fit: the progress line, and Ctrl-C; and the line of a comparison.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use crate::failure::say;
 use crate::text::{number, seconds};
 
 /// The exit status of a process that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
+pub(crate) const INTERRUPTED: i32 = 130;
 /// Redrawing more often than this only flickers.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Back to the start of the line, and clear it.
@@ -101,5 +101,37 @@ impl Drop for Watch {
             let mut out = io::stderr();
             let _ = write!(out, "{CLEAR}").and_then(|()| out.flush());
         }
+    }
+}
+
+/// What is being done, and how much of it is done, on a terminal.
+pub(crate) struct Line {
+    visible: bool,
+    begun: Instant,
+    pub(crate) done: usize,
+    total: usize,
+}
+
+impl Line {
+    pub(crate) fn new(quiet: bool, total: usize) -> Self {
+        Self { visible: !quiet && io::stderr().is_terminal(), begun: Instant::now(), done: 0, total }
+    }
+
+    pub(crate) fn draw(&self, what: &str) {
+        let elapsed = seconds(self.begun.elapsed().as_secs_f64());
+        self.write(&format!("{CLEAR}{what}  ({} of {} done, {elapsed})", self.done, self.total));
+    }
+
+    fn write(&self, text: &str) {
+        if self.visible {
+            let mut out = io::stderr();
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.write(CLEAR);
     }
 }

@@ -35,7 +35,7 @@
 //!   allowed), or it is an error.
 //!
 //! [`Simulated`] draws the six simulated sets of the paper, [`split`] and [`stratified_split`] cut rows into
-//! a training and a test part, and [`write()`] puts a table back into a file.
+//! a training and a test part, [`folds()`] and its like into several, and [`write()`] puts a table back into a file.
 //!
 //! Rows pass through one internal seam (`sink`), where a source of chunks for files larger than memory can be
 //! added beside the one that collects a table.
@@ -48,6 +48,7 @@ mod cell;
 mod column;
 mod csv;
 mod error;
+mod folds;
 mod input;
 mod layout;
 mod libsvm;
@@ -67,6 +68,7 @@ mod write;
 
 pub use column::{Column, Labels, Task};
 pub use error::{DataError, ErrorKind};
+pub use folds::{Fold, folds, group_folds, stratified_folds, subsample, time_folds};
 pub use names::nearest;
 pub use open::{read, read_from};
 pub use options::{ColumnRef, Format, ReadOptions, Select};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rffnet::Model;
+use rffnet_compare::Scores;
 use rffnet_data::{ColumnRef, ReadOptions};
 
 use crate::cli::Globals;
@@ -12,7 +13,7 @@ use crate::labels::Known;
 use crate::options::Header;
 use crate::output::{print, print_json};
 use crate::sample::{Sample, for_model, read_with_target};
-use crate::scores::{Scores, shown};
+use crate::scores::shown;
 use crate::text::plural;
 
 const EXAMPLES: &str = "\

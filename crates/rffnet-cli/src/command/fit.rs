@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::{LossKind, Missing, Model, Shape, SolverKind, Stopped};
+use rffnet_compare::Scores;
 use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
 use crate::progress::{Watch, step};
 use crate::sample::{Sample, like, read_with_target};
-use crate::scores::Scores;
+use crate::scores::line;
 use crate::text::{exact, name, plural, seconds};
 
 const EXAMPLES: &str = "\
@@ -289,7 +290,7 @@ fn summary(model: &Model, table: &Table, fit_seconds: f64, test: Option<(Scores,
         lines.push(format!("validation  {}", super::inspect::validation(model, loss)));
     }
     if let Some((scores, rows)) = test {
-        lines.push(format!("test        {}   ({})", scores.line(), plural(rows, "row")));
+        lines.push(format!("test        {}   ({})", line(&scores), plural(rows, "row")));
     }
     lines.join("\n") + "\n"
 }

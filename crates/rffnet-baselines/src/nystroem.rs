@@ -1,0 +1,119 @@
+//! The Nystroem method: the kernel seen from a few rows, with a linear head.
+
+use std::ops::Range;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::heads::{Features, Head};
+use crate::kernel::{Points, gaussian};
+use crate::krr::{Dual, bandwidth};
+use crate::linalg::inverse_root;
+use crate::rff::{at_least_one, permutation};
+use crate::{Error, Method, Need, Rows, Trained, Training};
+
+/// Eigenvalues of the landmarks' kernel below this count as this.
+const FLOOR: f64 = 1e-12;
+
+/// Features `K_nm K_mm^(-1/2)` of a Gaussian kernel, where the m landmarks are rows drawn uniformly without replacement
+/// (all of them, where there are no more), and then a ridge or logistic head.
+#[derive(Debug, Clone)]
+pub struct Nystroem {
+    /// Landmarks, at most.
+    pub columns: usize,
+    /// These rows of the training data as landmarks, instead of random ones.
+    pub landmarks: Option<Vec<usize>>,
+    /// Of the kernel `exp(-gamma |x - y|^2)`; one over the number of columns where none is given.
+    pub gamma: Option<f64>,
+    /// The penalties of the head.
+    pub head: Head,
+}
+
+impl Nystroem {
+    /// The setting behind the paper's tables.
+    pub fn paper() -> Self {
+        Self { columns: 300, landmarks: None, gamma: None, head: Head::paper() }
+    }
+
+    fn count(&self, n: usize) -> usize {
+        self.landmarks.as_ref().map_or(self.columns.min(n), Vec::len)
+    }
+
+    fn landmarks(&self, training: &Training<'_>) -> Result<Rows, Error> {
+        let n = training.rows.len();
+        at_least_one("columns", self.count(n))?;
+        let draw = || {
+            permutation(n, &mut Xoshiro256PlusPlus::seed_from_u64(training.seed))[..self.count(n)].to_vec()
+        };
+        let chosen = self.landmarks.clone().unwrap_or_else(draw);
+        if let Some(row) = chosen.iter().find(|&&i| i >= n) {
+            return Err(Error::Unsupported(format!(
+                "landmark {row} is beyond the {n} rows, which count from 0"
+            )));
+        }
+        let values = chosen.iter().flat_map(|&i| training.rows.row(i)).copied().collect();
+        Ok(Rows { values, columns: training.rows.columns })
+    }
+}
+
+impl Default for Nystroem {
+    fn default() -> Self {
+        Self::paper()
+    }
+}
+
+impl Method for Nystroem {
+    fn memory(&self, training: &Training<'_>) -> Need {
+        self.head.memory(training, self.count(training.rows.len()))
+    }
+
+    fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
+        let gamma = bandwidth(self.gamma, training.rows.columns)?;
+        let rows = self.landmarks(training)?;
+        let m = rows.len();
+        let root = inverse_root(&gaussian(&rows, &rows, gamma), m, FLOOR)
+            .ok_or_else(|| Error::Diverged("the landmarks' kernel has no eigenvalues".into()))?;
+        let map =
+            Map { points: Points::new(&training.rows, gamma), landmarks: Points::new(&rows, gamma), root, m };
+        let head = self.head.fit(&map, training)?;
+        // The root goes into the coefficients: a prediction is a sum of m kernels.
+        let (beta, intercept) = head.split();
+        let mut coefficients = vec![0.0; m * head.outputs];
+        let out = MatMut::from_row_major_slice_mut(&mut coefficients, m, head.outputs);
+        let root = MatRef::from_row_major_slice(&map.root, m, m);
+        matmul(out, Accum::Replace, root, MatRef::from_row_major_slice(beta, m, head.outputs), 1.0, Par::Seq);
+        Ok(Box::new(Dual {
+            rows,
+            gamma,
+            coefficients,
+            intercept: intercept.to_vec(),
+            has_probabilities: true,
+        }))
+    }
+}
+
+/// Features of the training rows.
+struct Map {
+    points: Points,
+    landmarks: Points,
+    /// `K_mm^(-1/2)`, symmetric.
+    root: Vec<f64>,
+    m: usize,
+}
+
+impl Features for Map {
+    fn width(&self) -> usize {
+        self.m
+    }
+
+    fn make(&self, _: &Rows, range: Range<usize>, out: &mut [f64]) {
+        let (m, count) = (self.m, range.len());
+        let mut kernel = vec![0.0; count * m];
+        self.points.tile(&self.landmarks, range.start, 0, count, m, m, &mut kernel);
+        let kernel = MatRef::from_row_major_slice(&kernel, count, m);
+        let out = MatMut::from_row_major_slice_mut(out, count, m);
+        matmul(out, Accum::Replace, kernel, MatRef::from_row_major_slice(&self.root, m, m), 1.0, Par::Seq);
+    }
+}

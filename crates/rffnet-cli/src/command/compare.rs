@@ -1,0 +1,402 @@
+//! `rffnet compare`: which method is best on these rows?
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rffnet::Missing;
+use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot};
+use rffnet_data::{
+    Column, ColumnRef, Fold, ReadOptions, Select, Simulated, Task, folds, group_folds, stratified_folds,
+    subsample, time_folds,
+};
+use serde::Serialize;
+
+use crate::cli::Globals;
+use crate::failure::{Failure, say};
+use crate::labels::Known;
+use crate::options::Header;
+use crate::output::Destination;
+use crate::progress::{INTERRUPTED, Line};
+use crate::sample::{Sample, read_with_target};
+use crate::table;
+use crate::text::{count, name, plural};
+use crate::values::{self, TASKS, named};
+
+const EXAMPLES: &str = "\
+Examples:
+  rffnet compare houses.csv --target price
+  rffnet compare --dataset gse1 --rows 2000 --models rffnet,krr,constant --folds 3
+  rffnet compare visits.csv --target cost --group patient --markdown -o visits.md
+  rffnet compare prices.csv --target price --time --json
+
+Every method learns from the same rows and sees the same standardised columns, in a process of its own. A method that
+fails or would need too much memory is a line that says why.";
+
+/// What is compared unless asked otherwise: quick enough for a first look, and something to beat.
+const USUAL: &[Kind] =
+    &[Kind::Rffnet, Kind::RffnetPaper, Kind::Krr, Kind::Nystroem, Kind::Rff, Kind::Linear, Kind::Constant];
+const FOLDS: usize = 5;
+const SIMULATED_ROWS: usize = 10_000;
+
+/// Training rows of methods that would take far longer than the others.
+fn usual_limit(kind: Kind) -> Option<usize> {
+    match kind {
+        Kind::Krr => Some(5_000),
+        Kind::Gpr | Kind::Srff => Some(2_000),
+        _ => None,
+    }
+}
+
+/// Compare methods on your data, by cross-validation
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Compare {
+    /// The rows to learn from and to be scored on: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
+    data: Option<String>,
+    /// The column to predict, by name or 1-based position [default: the last one of a file without a header, and
+    /// LIBSVM's label]
+    #[arg(long, short, value_name = "COL", help_heading = "Data")]
+    target: Option<ColumnRef>,
+    /// The column of row weights [default: none]
+    #[arg(long, value_name = "COL", help_heading = "Data")]
+    weight: Option<ColumnRef>,
+    /// Columns to leave out; repeat it or separate with commas [default: none]
+    #[arg(long, value_name = "COL", value_delimiter = ',', help_heading = "Data")]
+    ignore: Vec<ColumnRef>,
+    #[command(flatten, next_help_heading = "Data")]
+    header: Header,
+    /// The width of a LIBSVM file [default: its largest index]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
+    columns: Option<usize>,
+    /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
+    #[arg(long, value_parser = named(TASKS), help_heading = "Data")]
+    task: Option<Task>,
+    /// Missing values: refuse them, or take the column's mean over the training rows [default: error]
+    #[arg(long, value_parser = named(Missing::ALL), help_heading = "Data")]
+    missing: Option<Missing>,
+    /// Compare on a built-in simulated set instead of a file [default: none]
+    #[arg(long, value_name = "NAME", value_parser = named(&Simulated::ALL), help_heading = "Data")]
+    dataset: Option<Simulated>,
+    /// Rows to draw from the simulated set [default: 10000]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
+    rows: Option<usize>,
+    /// What to compare: `all`, or names separated with commas [default: rffnet, rffnet-paper, krr, nystroem, rff,
+    /// linear, constant]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = chosen, help_heading = "Comparison")]
+    models: Vec<Chosen>,
+    /// Parts the rows are cut into, each of which is scored once [default: 5]
+    #[arg(long, value_name = "K", value_parser = values::whole::<usize>, help_heading = "Comparison")]
+    folds: Option<usize>,
+    /// Rows that agree in this column stay in one fold; it is not an input [default: none]
+    #[arg(long, value_name = "COL", conflicts_with = "time", help_heading = "Comparison")]
+    group: Option<ColumnRef>,
+    /// The rows are in the order of time: learn from what comes before the rows to be scored on [default: rows are
+    /// drawn at random, classes in proportion]
+    #[arg(long, help_heading = "Comparison")]
+    time: bool,
+    /// Most rows a method learns from, drawn at random from the others [default: 5000 for krr, 2000 for gpr and
+    /// srff, else all]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Comparison")]
+    max_rows: Option<usize>,
+    /// Largest array a baseline may ask for, in GB; what needs more is refused before it starts [default: 8]
+    #[arg(long, value_name = "GB", value_parser = values::real, help_heading = "Comparison")]
+    memory_limit: Option<f64>,
+    /// Print a Markdown table [default: text for people]
+    #[arg(long, conflicts_with = "csv", help_heading = "Output")]
+    markdown: bool,
+    /// Print CSV [default: text for people]
+    #[arg(long, help_heading = "Output")]
+    csv: bool,
+    /// Write the table to this file [default: standard output]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+}
+
+/// A word of `--models`.
+#[derive(Debug, Clone, Copy)]
+enum Chosen {
+    All,
+    One(Kind),
+}
+
+fn chosen(text: &str) -> Result<Chosen, String> {
+    match text.trim() {
+        "all" => Ok(Chosen::All),
+        name => name.parse().map(Chosen::One).map_err(|e: rffnet_compare::Error| e.to_string()),
+    }
+}
+
+/// The object of `compare --json`.
+#[derive(Serialize)]
+struct Report<'a> {
+    folds: usize,
+    metric: &'static str,
+    rows: &'a [Row],
+    split: &'static str,
+    task: rffnet::Task,
+    data: &'a str,
+    data_rows: usize,
+    columns: usize,
+    seed: u64,
+}
+
+impl Compare {
+    pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
+        self.check(globals)?;
+        let inputs: Vec<&str> = self.data.as_deref().into_iter().collect();
+        let destination = Destination::new(self.output.as_deref(), &inputs)?;
+        let groups = self.group.as_ref().map(|column| self.groups(column, globals)).transpose()?;
+        let sample = self.sample(globals)?;
+        let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
+        if !globals.quiet {
+            say(sample.known.sentence(&sample.table));
+        }
+        let results = self.results(&sample, &folds, globals)?;
+        let summary = summarise(&results);
+
+        let table = &sample.table;
+        let task = match sample.known {
+            Known::Values(_) => rffnet::Task::Regression,
+            Known::Labels { .. } => rffnet::Task::Classification,
+        };
+        let columns = table.columns();
+        destination.write(|out| {
+            if globals.json {
+                let report = Report {
+                    folds: folds.len(),
+                    metric: summary.metric,
+                    rows: &summary.rows,
+                    split: self.split(&sample),
+                    task,
+                    data: &table.source,
+                    data_rows: table.rows,
+                    columns,
+                    seed: globals.seed(),
+                };
+                serde_json::to_writer_pretty(&mut *out, &report)?;
+                return out.write_all(b"\n");
+            }
+            let text = if self.csv {
+                table::csv(&summary)
+            } else if self.markdown {
+                table::markdown(&summary, columns)
+            } else {
+                let target = name(table.target_name.as_deref().unwrap_or("target"), 40);
+                let head = format!(
+                    "data    {}: {}, {}, target {target} ({task})\nfolds   {}, {}\n\n",
+                    table.source,
+                    plural(table.rows, "row"),
+                    plural(columns, "column"),
+                    folds.len(),
+                    self.described(&sample),
+                );
+                head + &table::text(&summary, columns)
+            };
+            out.write_all(text.as_bytes())
+        })?;
+        if let (Destination::File(path), false) = (&destination, globals.quiet) {
+            say(format_args!("written to {}", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Refuses, before the first row is read, what contradicts itself or cannot be done.
+    fn check(&self, globals: &Globals) -> Result<(), Failure> {
+        let usage = |sentence: &str| Err(Failure::usage(sentence));
+        match (&self.data, self.dataset) {
+            (None, None) => {
+                return usage(
+                    "nothing to compare on: give a data file, or --dataset NAME for a simulated set",
+                );
+            }
+            (Some(_), Some(_)) => {
+                return usage("a data file and --dataset exclude each other; give one of them");
+            }
+            (Some(_), None) if self.rows.is_some() => {
+                return usage("--rows belongs to --dataset; all rows of a file are used");
+            }
+            _ => {}
+        }
+        if self.dataset.is_some() {
+            let others = [
+                ("--weight", self.weight.is_some()),
+                ("--ignore", !self.ignore.is_empty()),
+                ("--columns", self.columns.is_some()),
+                ("--header", self.header.header.is_some()),
+                ("--no-header", self.header.no_header.is_some()),
+                ("--group", self.group.is_some()),
+            ];
+            if let Some((flag, _)) = others.iter().find(|(_, given)| *given) {
+                return usage(&format!("{flag} belongs to a data file; --dataset has its own columns"));
+            }
+        }
+        if self.group.is_some() && self.data.as_deref() == Some("-") {
+            return usage("--group reads the data twice, which standard input does not allow; give a file");
+        }
+        if self.group.is_some() && (self.group == self.target || self.group == self.weight) {
+            return usage("--group cannot be the column of --target or --weight; name another");
+        }
+        if globals.json && (self.markdown || self.csv) {
+            return usage("--json, --markdown and --csv exclude each other; give one of them");
+        }
+        if self.max_rows == Some(0) {
+            return Err(Failure::request("max-rows is 0; it must be at least 1"));
+        }
+        match self.memory_limit {
+            Some(gb) if !(gb > 0.0 && gb.is_finite()) => {
+                Err(Failure::request(format!("memory-limit is {gb}; it must be above 0 GB")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sample(&self, globals: &Globals) -> Result<Sample, Failure> {
+        let table = match self.dataset {
+            Some(set) => {
+                let rows = self.rows.unwrap_or(SIMULATED_ROWS);
+                set.check_rows(rows)?;
+                if let Some(target) = self.target.as_ref().filter(|t| t.to_string() != "y") {
+                    return Err(Failure::request(format!(
+                        "there is no column '{target}' for --target; the target of {set} is 'y'"
+                    )));
+                }
+                set.generate(rows, globals.seed())
+            }
+            None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
+        };
+        let known = Known::learn(&table, self.task.unwrap_or(Task::Auto))?;
+        Ok(Sample { table, known })
+    }
+
+    fn read_options(&self, globals: &Globals) -> ReadOptions {
+        ReadOptions {
+            format: globals.format,
+            target: self.target.clone(),
+            weight: self.weight.clone(),
+            ignore: self.ignore.iter().chain(&self.group).cloned().collect(),
+            header: self.header.choice(),
+            missing: self.missing == Some(Missing::Mean),
+            columns: self.columns,
+            ..ReadOptions::default()
+        }
+    }
+
+    /// How the rows are cut, in a word.
+    fn split(&self, sample: &Sample) -> &'static str {
+        match (&self.group, self.time, &sample.known) {
+            (Some(_), _, _) => "group",
+            (None, true, _) => "time",
+            (None, false, Known::Labels { .. }) => "stratified",
+            (None, false, Known::Values(_)) => "plain",
+        }
+    }
+
+    fn described(&self, sample: &Sample) -> String {
+        match &self.group {
+            Some(column) => format!("no '{}' in two of them", name(&column.to_string(), 40)),
+            None if self.time => "each learns from the rows before those it is scored on".into(),
+            None if self.split(sample) == "stratified" => "drawn at random, classes in proportion".into(),
+            None => "drawn at random".into(),
+        }
+    }
+
+    fn folds(&self, sample: &Sample, groups: Option<&Column>, seed: u64) -> Result<Vec<Fold>, Failure> {
+        let (k, rows) = (self.folds.unwrap_or(FOLDS), sample.table.rows);
+        let cut = match (groups, &sample.known) {
+            (Some(groups), _) => group_folds(groups, k, seed),
+            (None, _) if self.time => time_folds(rows, k),
+            (None, Known::Labels { codes, .. }) => stratified_folds(codes, k, seed),
+            (None, Known::Values(_)) => folds(rows, k, seed),
+        };
+        cut.map_err(|e| Failure::request(format!("{}: {e}", sample.table.source)))
+    }
+
+    /// The group column, read as a target so that it may hold text.
+    fn groups(&self, column: &ColumnRef, globals: &Globals) -> Result<Column, Failure> {
+        let path = self.data.as_deref().unwrap_or("-");
+        let options = ReadOptions {
+            target: Some(column.clone()),
+            weight: None,
+            ignore: Vec::new(),
+            select: Select::Named { names: Vec::new(), named: false },
+            ..self.read_options(globals)
+        };
+        // The reader takes it for the target; the user does not.
+        let in_group = |sentence: String| {
+            sentence.replace("--target", "--group").replace("target column", "group column")
+        };
+        let table =
+            rffnet_data::read(path, &options).map_err(|e| Failure::request(in_group(e.to_string())))?;
+        table.target.ok_or_else(|| Failure::request(format!("{path}: the column '{column}' is empty")))
+    }
+
+    /// Every model on every fold, up to its first failure.
+    fn results(&self, sample: &Sample, folds: &[Fold], globals: &Globals) -> Result<Vec<Tried>, Failure> {
+        let cannot = |e: io::Error| Failure::request(format!("cannot make a temporary file: {e}"));
+        let file = tempfile::Builder::new().prefix("rffnet-").tempfile().map_err(cannot)?.into_temp_path();
+        remove_when_interrupted(&file);
+        write_snapshot(&file, &sample.data()?).map_err(|e| Failure::request(e.to_string()))?;
+        let models = self.models();
+        let mut line = Line::new(globals.quiet, models.len() * folds.len());
+        let mut results = Vec::new();
+        for kind in models {
+            let limit = self.max_rows.or(usual_limit(kind)).unwrap_or(usize::MAX);
+            let mut outcomes: Vec<Outcome> = Vec::new();
+            for (i, fold) in folds.iter().enumerate() {
+                line.draw(&format!("{kind}, fold {} of {}", i + 1, folds.len()));
+                let rows = |rows: Vec<usize>| Source::Snapshot { path: file.to_path_buf(), rows: Some(rows) };
+                let train = rows(subsample(&fold.train, limit, globals.seed()));
+                let job = Job {
+                    seed: globals.seed(),
+                    threads: globals.threads.map_or(0, |n| n.get().into()),
+                    memory_limit: (self.memory_limit.unwrap_or(8.0) * 1e9) as u64,
+                    ..Job::new(ModelSpec::new(kind), train, rows(fold.test.clone()))
+                };
+                let outcome = run_apart(&job);
+                let failed = outcome.scores.is_none();
+                outcomes.push(outcome);
+                if failed {
+                    break;
+                }
+                line.done += 1;
+            }
+            line.done = (results.len() + 1) * folds.len();
+            let most = folds.iter().map(|fold| fold.train.len()).max().unwrap_or(0);
+            let remark = (most > limit)
+                .then(|| format!("learned from {} of {} rows of a fold", count(limit), count(most)));
+            results.push((kind, outcomes, remark));
+        }
+        Ok(results)
+    }
+
+    /// Each once, in the order of the request.
+    fn models(&self) -> Vec<Kind> {
+        let mut kinds: Vec<Kind> = Vec::new();
+        for chosen in &self.models {
+            let more = match chosen {
+                Chosen::All => &Kind::ALL[..],
+                Chosen::One(kind) => std::slice::from_ref(kind),
+            };
+            for kind in more {
+                if !kinds.contains(kind) {
+                    kinds.push(*kind);
+                }
+            }
+        }
+        if kinds.is_empty() { USUAL.to_vec() } else { kinds }
+    }
+}
+
+/// A method, its outcomes, and what is to be said of it anyway.
+type Tried = (Kind, Vec<Outcome>, Option<String>);
+
+/// Ctrl-C ends the command, but leaves nothing behind.
+fn remove_when_interrupted(file: &Path) {
+    let file = file.to_path_buf();
+    // Without a handler only the temporary file stays: no reason not to compare.
+    let _ = ctrlc::set_handler(move || {
+        let _ = std::fs::remove_file(&file);
+        std::process::exit(INTERRUPTED);
+    });
+}

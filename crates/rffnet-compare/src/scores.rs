@@ -1,0 +1,136 @@
+//! Held-out scores.
+
+use rffnet::{Data, Error, Matrix, Model, Target, metrics};
+use serde::{Deserialize, Serialize};
+
+/// What a method says of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Prediction {
+    /// A number per row.
+    Values(Vec<f64>),
+    /// Probabilities, `rows x classes`.
+    Probabilities(Vec<f64>),
+    /// Scores that rank, `rows x classes`: the largest is the predicted class.
+    Ranks(Vec<f64>),
+}
+
+impl Prediction {
+    /// A model's.
+    pub fn of(model: &Model, x: Matrix<'_>) -> Result<Self, Error> {
+        Ok(match model.task() {
+            rffnet::Task::Regression => Prediction::Values(model.predict(x)?),
+            rffnet::Task::Classification => Prediction::Probabilities(model.probabilities(x)?),
+        })
+    }
+}
+
+/// Scores of predictions, weighted: the `test` object of the command.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scores {
+    /// Of numbers.
+    Regression {
+        /// Mean squared error.
+        mse: f64,
+        /// Share of the variance explained; none for a constant target.
+        r2: Option<f64>,
+    },
+    /// Of classes.
+    Classification {
+        /// Area under the ROC curve, macro one-vs-rest; none if only one class occurs.
+        auc: Option<f64>,
+        /// Share of the rows whose class is right.
+        accuracy: f64,
+        /// Mean of minus the log-probability; none without probabilities.
+        log_loss: Option<f64>,
+        /// Macro average precision; none if only one class occurs.
+        average_precision: Option<f64>,
+    },
+}
+
+impl Scores {
+    /// Scores a model.
+    pub fn of(model: &Model, data: &Data<'_>) -> Result<Self, Error> {
+        match data.y {
+            Target::Values { outputs, .. } if outputs != model.outputs() => {
+                let n = model.outputs();
+                Err(Error::Shape(format!(
+                    "the model predicts {n} numbers per row but the target has {outputs}"
+                )))
+            }
+            _ => Self::new(&Prediction::of(model, data.x)?, data),
+        }
+    }
+
+    /// Scores predictions against what is known.
+    pub fn new(prediction: &Prediction, data: &Data<'_>) -> Result<Self, Error> {
+        let mixed = || Error::Shape("numbers cannot be scored against classes".into());
+        match (prediction, data.y) {
+            (Prediction::Values(f), Target::Values { values, .. }) => Ok(Scores::Regression {
+                mse: metrics::mse(values, f, data.weight),
+                r2: metrics::r2(values, f, data.weight),
+            }),
+            (Prediction::Probabilities(p) | Prediction::Ranks(p), Target::Labels { codes, classes }) => {
+                let s = metrics::classification(codes, p, classes.len(), data.weight);
+                let likely = matches!(prediction, Prediction::Probabilities(_));
+                Ok(Scores::Classification {
+                    auc: s.auc,
+                    accuracy: s.accuracy,
+                    log_loss: likely.then_some(s.log_loss),
+                    average_precision: s.average_precision,
+                })
+            }
+            _ => Err(mixed()),
+        }
+    }
+
+    /// Names and values, in the order of the contract.
+    pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
+        match *self {
+            Scores::Regression { mse, r2 } => vec![("mse", Some(mse)), ("r2", r2)],
+            Scores::Classification { auc, accuracy, log_loss, average_precision } => vec![
+                ("auc", auc),
+                ("accuracy", Some(accuracy)),
+                ("log_loss", log_loss),
+                ("average_precision", average_precision),
+            ],
+        }
+    }
+
+    /// One of the [`entries`](Scores::entries), if it is there.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.entries().into_iter().find(|(n, _)| *n == name).and_then(|(_, value)| value)
+    }
+
+    /// The share of the variance explained, of numbers.
+    pub fn r2(&self) -> Option<f64> {
+        self.get("r2")
+    }
+
+    /// Whether every score is a number: not so if no row has a weight.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.entries().iter().all(|(_, value)| value.is_none_or(f64::is_finite))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks need no logarithms: three classes, any scale.
+    #[test]
+    fn ranks_have_no_log_loss() {
+        let classes = ["a".to_string(), "b".into(), "c".into()];
+        let x = [0.0; 3];
+        let codes = [0, 1, 2];
+        let data =
+            Data::new(Matrix::new(&x, 3, 1).unwrap(), Target::Labels { codes: &codes, classes: &classes });
+        let f = vec![5.0, -1.0, -1.0, 0.0, 7.0, 1.0, 3.0, 4.0, 2.0];
+        let scores = Scores::new(&Prediction::Ranks(f), &data).unwrap();
+        assert_eq!(scores.get("log_loss"), None);
+        assert_eq!(scores.get("accuracy"), Some(2.0 / 3.0));
+        let text = serde_json::to_string(&scores).unwrap();
+        assert_eq!(serde_json::from_str::<Scores>(&text).unwrap(), scores);
+        assert!(Scores::new(&Prediction::Values(vec![0.0; 3]), &data).is_err());
+    }
+}

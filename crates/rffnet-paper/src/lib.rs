@@ -1,0 +1,37 @@
+//! Every table and figure of the paper, from one call.
+//!
+//! An [`Experiment`] is a table or a figure; [`reproduce`] runs some of them into a folder: Markdown with the paper's
+//! figures beside ours, CSV with the raw figures, SVG drawings, and an index of all that stands there.
+//!
+//! ```text
+//! Request ── settings ──> cells ── Cache ──> figures ──> Page (table | chart) ──> folder, index
+//!                           └─ method x set x replica, each in a process of its own (rffnet-compare)
+//! ```
+//!
+//! A cell that has been computed is read from disk, so a run that was killed goes on where it stopped.
+#![deny(missing_docs)]
+
+mod axis;
+mod bench;
+mod cache;
+mod chart;
+mod curves;
+mod describe;
+mod error;
+mod experiment;
+mod grid;
+mod landscape;
+mod page;
+mod published;
+mod real;
+mod relevance;
+mod scores;
+mod selection;
+mod settings;
+mod stats;
+mod svg;
+
+pub use bench::{Request, reproduce};
+pub use error::Error;
+pub use experiment::Experiment;
+pub use published::{Described, Published, REAL_SETS, published};
