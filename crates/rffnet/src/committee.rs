@@ -39,8 +39,9 @@ const REWEIGHTINGS: usize = 3;
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
 const UNNOTICED: f64 = 0.0005;
 
-/// What more columns must gain over fewer.
-const WORTH_MORE_COLUMNS: f64 = 0.02;
+/// What more columns must gain over fewer, and straight columns over bent ones, which are safer with far rows.
+const WORTH_MORE_COLUMNS: f64 = 0.003;
+const WORTH_STRAIGHT: f64 = 0.01;
 
 /// Features of several scales: from that of the relevances to this many times finer, and what that must gain.
 const REACH: f32 = 4.0;
@@ -85,7 +86,7 @@ struct Trial {
     rng: Stream,
 }
 
-/// The committee, in the first of the settings that starts best; which one that was.
+/// The committee, in the setting that starts best: straight columns, or bent ones if there are such; which it was.
 pub(crate) fn train(
     settings: &[Setting<'_>],
     plan: &Plan,
@@ -96,14 +97,13 @@ pub(crate) fn train(
     let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
     let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
     let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
-    let mut best: Option<(usize, Settled)> = None;
-    for (at, setting) in settings.iter().enumerate() {
-        let start = setting.best_start(plan, &recipe, &mut watch);
-        if best.as_ref().is_none_or(|(_, b)| start.loss < b.loss) {
-            best = Some((at, start));
-        }
-    }
-    let (at, start) = best.expect("there is a setting");
+    let mut starts: Vec<Settled> =
+        settings.iter().map(|setting| setting.best_start(plan, &recipe, &mut watch)).collect();
+    let at = match starts.as_slice() {
+        [straight, bent] if straight.loss < bent.loss * (1.0 - WORTH_STRAIGHT) => 0,
+        starts => starts.len() - 1,
+    };
+    let start = starts.swap_remove(at);
     (at, settings[at].committee(plan, &recipe, start.frame.theta, &mut watch))
 }
 
