@@ -52,6 +52,7 @@ mod normal;
 mod params;
 mod penalty;
 mod recipe;
+mod resume;
 mod rng;
 mod scale;
 pub mod select;
