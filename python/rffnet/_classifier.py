@@ -166,7 +166,8 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         return self._train(X, y, weight, options=self._one_epoch(), before=before)
 
     def _checked(self, X, y, *, reset):
-        X, y = rows_of(self, X, y, reset=reset, missing=self.missing == "mean")
+        least = 2 if reset else 1
+        X, y = rows_of(self, X, y, reset=reset, missing=self.missing == "mean", ensure_min_samples=least)
         check_classification_targets(y)
         return X, y
 
@@ -197,7 +198,8 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         y : ndarray of shape (n_samples,)
             The most probable label of each row.
         """
-        return self.classes_[self._model.labels(self._rows(X), threads_of(self.n_jobs))]
+        X = self._rows(X)
+        return self.classes_[self._model.labels(X, threads_of(self.n_jobs))]
 
     def predict_proba(self, X):
         """Predict probabilities.

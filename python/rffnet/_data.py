@@ -29,7 +29,7 @@ def dense(X):
     return X.toarray(order="C")
 
 
-def rows_of(estimator, X, y=None, *, reset=False, missing=False, **checks):
+def rows_of(estimator, X, y="no_validation", *, reset=False, missing=False, **checks):
     """scikit-learn's checks, then dense C-contiguous float32 rows; with `y`, both.
 
     A C-contiguous float32 array is returned as it is.
@@ -41,7 +41,7 @@ def rows_of(estimator, X, y=None, *, reset=False, missing=False, **checks):
         "ensure_all_finite": "allow-nan" if missing else True,
         **checks,
     }
-    if y is None:
+    if isinstance(y, str):  # scikit-learn's word for "there is none"
         return dense(validate_data(estimator, X, reset=reset, **checks))
     X, y = validate_data(estimator, X, y, reset=reset, **checks)
     return dense(X), y

@@ -86,8 +86,8 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
         return self._train(X, y, weights_of(sample_weight, X), options=self._one_epoch(), before=before)
 
     def _checked(self, X, y, *, reset):
-        missing = self.missing == "mean"
-        return rows_of(self, X, y, reset=reset, missing=missing, multi_output=True, y_numeric=True)
+        checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2 if reset else 1}
+        return rows_of(self, X, y, reset=reset, missing=self.missing == "mean", **checks)
 
     def predict(self, X):
         """Predict numbers.

@@ -95,7 +95,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self : TopKSelector
             Fitted.
         """
-        X, y = rows_of(self, X, y, reset=True, missing=self.__sklearn_tags__().input_tags.allow_nan, multi_output=True)
+        missing = self.__sklearn_tags__().input_tags.allow_nan
+        X, y = rows_of(self, X, y, reset=True, missing=missing, multi_output=True, ensure_min_samples=2)
         estimator = self._chosen(y)
         if _routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit

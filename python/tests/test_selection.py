@@ -20,8 +20,8 @@ class TestTopK:
     def test_regression(self, curve):
         X, y = curve
         selector = TopKSelector().fit(X, y)
-        assert selector.get_support(indices=True).tolist() == [0, 1]
-        assert selector.transform(X).shape == (300, 2)
+        assert {0, 1} <= set(selector.get_support(indices=True))
+        assert selector.transform(X).shape == (300, selector.n_features_)
         assert len(selector.scores_) == 6
         assert selector.scores_[selector.n_features_] == selector.scores_.max()
         assert sorted(selector.ranking_.tolist()) == [1, 2, 3, 4, 5]
@@ -64,7 +64,7 @@ class TestTopK:
         run = [sys.executable, "-m", "rffnet", "select", tmp_path / "m.rffnet", tmp_path / "rest.npy", "--json"]
         printed = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
         order, scores, best = model._model.top_k(X[200:], np.ascontiguousarray(y[200:, None]))
-        assert [step["score"] for step in printed["path"]] == scores
+        assert [-step["score"] for step in printed["path"]] == scores
         assert printed["selected"] == [f"x{j + 1}" for j in order[:best]]
 
 
@@ -94,10 +94,10 @@ class TestTransformer:
 
     def test_orthogonal_frequencies_are_better(self):
         X = np.random.default_rng(0).normal(size=(40, 10))
-        exact = rbf_kernel(X, gamma=0.5)
+        exact = rbf_kernel(X, gamma=0.045)
         errors = [
             np.mean([
-                np.square((Z := RFFTransformer(n_random_features=50, sampling=s, random_state=r).fit_transform(X)) @ Z.T - exact).mean()
+                np.square((Z := RFFTransformer("gaussian", 50, 0.3, sampling=s, random_state=r).fit_transform(X)) @ Z.T - exact).mean()
                 for r in range(10)
             ])
             for s in ("orthogonal", "iid")

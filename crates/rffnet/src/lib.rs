@@ -37,6 +37,7 @@
 #![deny(missing_docs)]
 
 mod committee;
+mod copies;
 mod error;
 mod features;
 mod file;
