@@ -3,12 +3,13 @@
 import json
 import warnings
 from abc import ABCMeta, abstractmethod
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rffnet._callbacks import CallbackSupportMixin, Watch
+from rffnet._callbacks import STACK, CallbackSupportMixin, Watch
 from rffnet._card import model_card
 from rffnet._data import names_of, rows_of, seed_of, threads_of
 from rffnet._rffnet import Model
@@ -126,7 +127,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self.n_iter_ += made
         watch.done(lambda: {name: value for name, value in vars(self).items() if name not in self.get_params()})
         for warning in self._summary["warnings"]:
-            warnings.warn(warning, UserWarning, stacklevel=3)
+            warnings.warn(warning, UserWarning, stacklevel=STACK)
         return self
 
     def _one_epoch(self):
@@ -207,6 +208,25 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         self._model.save(path)
+
+    def to_onnx(self, path=None):
+        """The model as an ONNX graph, scaling and labels included.
+
+        Parameters
+        ----------
+        path : str or path-like, default=None
+            Where to write it as well.
+
+        Returns
+        -------
+        onnx : bytes
+            The graph, which any ONNX runtime predicts with.
+        """
+        check_is_fitted(self)
+        onnx = self._model.to_onnx()
+        if path is not None:
+            Path(path).write_bytes(onnx)
+        return onnx
 
     def model_card(self):
         """A description of the fitted model for people, in Markdown.

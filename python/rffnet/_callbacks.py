@@ -2,7 +2,11 @@
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    # Calls between a user's `fit` and `_train`, for warnings to point at the former; one more with the decorator.
+    STACK = 4
 except ImportError:  # scikit-learn before 1.9 has no callbacks
+    STACK = 3
 
     class CallbackSupportMixin:
         """Nothing to support."""
@@ -12,7 +16,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Watch", "with_callbacks"]
+__all__ = ["STACK", "CallbackSupportMixin", "Watch", "with_callbacks"]
 
 
 class Watch:

@@ -237,6 +237,12 @@ impl Model {
         Ok(Self(Arc::new(model)))
     }
 
+    /// The model as an ONNX graph.
+    fn to_onnx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| rffnet_onnx::to_onnx(&self.0)).map_err(exception)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
     fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
         py.detach(|| self.0.save(path)).map_err(exception)
     }

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{completions, eval, fit, generate, inspect, predict, select};
+use crate::command::{completions, eval, export, fit, generate, inspect, predict, select};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -76,6 +76,7 @@ pub(crate) enum Sub {
     Eval(eval::Eval),
     Inspect(inspect::Inspect),
     Select(select::Select),
+    Export(export::Export),
     Generate(generate::Generate),
     Completions(completions::Completions),
 }
@@ -88,6 +89,7 @@ impl Sub {
             Sub::Eval(command) => command.run(globals),
             Sub::Inspect(command) => command.run(globals),
             Sub::Select(command) => command.run(globals),
+            Sub::Export(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
         }

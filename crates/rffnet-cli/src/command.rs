@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod eval;
+pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod inspect;

@@ -78,7 +78,7 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&str]) -> Result<(), Failure
     };
     if inputs.iter().any(same) {
         return Err(Failure::request(format!(
-            "'{shown}' is read and cannot be the output too; give another -o"
+            "'{shown}' is read and cannot be the output too; write to another file"
         )));
     }
     // Pipes and devices are written to directly: there is nothing to find out about them beforehand.

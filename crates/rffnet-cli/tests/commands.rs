@@ -141,7 +141,7 @@ fn generate_is_seeded() {
 fn help_version_and_completions() {
     let folder = Folder::new();
     assert!(folder.ok("--version").starts_with("rffnet "));
-    for sub in ["fit", "predict", "eval", "inspect", "select", "generate", "completions"] {
+    for sub in ["fit", "predict", "eval", "inspect", "select", "export", "generate", "completions"] {
         let help = folder.ok(&format!("help {sub}"));
         assert!(help.contains("Usage: rffnet") && help.contains("Examples:"), "{sub}");
     }
@@ -150,4 +150,28 @@ fn help_version_and_completions() {
     }
     let bare = folder.run("");
     assert!(bare.status == 2 && bare.stderr.contains("Usage: rffnet"));
+}
+
+#[test]
+fn export_writes_a_graph() {
+    let folder = Folder::new();
+    folder.ok(&format!("fit --dataset moons --rows 200 {SMALL} -o m.rffnet"));
+    let run = folder.run("export m.rffnet --onnx m.onnx").ok();
+    assert!(run.stdout.is_empty() && run.stderr.contains("label and probabilities"), "{}", run.stderr);
+    assert_eq!(folder.run("export m.rffnet --onnx m.onnx --quiet").ok().stderr, "");
+    let report = folder.json("export m.rffnet --onnx again.onnx");
+    assert_eq!(report["outputs"], serde_json::json!(["label", "probabilities"]));
+    assert_eq!(report["bytes"], folder.read("m.onnx").len());
+    assert_eq!(folder.read("m.onnx"), folder.read("again.onnx"));
+    let printed = folder.command("export m.rffnet --onnx -").output().expect("the command starts");
+    assert_eq!(printed.stdout, folder.read("m.onnx"));
+
+    folder.write("no.rffnet", "no model");
+    folder.run("export no.rffnet --onnx n.onnx").refused(1, &["no.rffnet", "not an rffnet model"]);
+    folder.run("export gone.rffnet --onnx n.onnx").refused(1, &["gone.rffnet"]);
+    folder.run("export m.rffnet --onnx nosuch/n.onnx").refused(1, &["no folder 'nosuch'"]);
+    folder.run("export m.rffnet --onnx m.rffnet").refused(1, &["'m.rffnet' is read"]);
+    folder.run("export m.rffnet --onnx - --json").refused(2, &["--json needs --onnx FILE"]);
+    folder.run("export m.rffnet").refused(2, &["--onnx <FILE>"]);
+    assert!(!folder.path("n.onnx").exists());
 }

@@ -290,7 +290,7 @@ fn every_flag_is_in_the_tables() {
         .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
         .collect();
     let mut missing = Vec::new();
-    for sub in ["fit", "predict", "eval", "inspect", "select", "generate", "completions"] {
+    for sub in ["fit", "predict", "eval", "inspect", "select", "export", "generate", "completions"] {
         for (flag, default) in flags(&folder.ok(&format!("{sub} --help"))) {
             let names = |cell: &&str| cell.split([',', ' ']).any(|word| word.trim_matches('`') == flag);
             let described = |row: &Vec<&str>| {
@@ -353,6 +353,7 @@ fn every_key_of_the_json_objects_is_explained() {
         folder.json("eval m.rffnet later.csv --target price"),
         folder.json("inspect m.rffnet"),
         folder.json("select m.rffnet later.csv --target price"),
+        folder.json("export c.rffnet --onnx c.onnx"),
     ];
     let page = page("docs/command.md");
     for key in objects.iter().flat_map(|object| common::keys(object)) {

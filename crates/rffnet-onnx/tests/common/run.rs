@@ -1,0 +1,155 @@
+//! Computes a graph in f64, operator by operator, as the ONNX specification describes them.
+
+use std::collections::BTreeMap;
+
+use super::read::{Cells, Model, Node, Tensor};
+
+impl Tensor {
+    pub(crate) fn of(shape: &[usize], numbers: Vec<f64>) -> Self {
+        assert_eq!(numbers.len(), shape.iter().product::<usize>());
+        Self { shape: shape.into(), cells: Cells::Numbers(numbers) }
+    }
+
+    pub(crate) fn numbers(&self) -> &[f64] {
+        match &self.cells {
+            Cells::Numbers(numbers) => numbers,
+            Cells::Texts(_) => panic!("texts where numbers are needed"),
+        }
+    }
+
+    fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        Self::of(&self.shape, self.numbers().iter().map(|&v| f(v)).collect())
+    }
+
+    fn rows(&self) -> (usize, usize) {
+        match *self.shape {
+            [rows, columns] => (rows, columns),
+            _ => panic!("a matrix is needed, not {:?}", self.shape),
+        }
+    }
+}
+
+/// All outputs of the graph, by name.
+pub(crate) fn run(model: &Model, x: Tensor) -> BTreeMap<String, Tensor> {
+    let mut values = model.constants.clone();
+    values.insert(model.inputs[0].name.clone(), x);
+    for node in &model.nodes {
+        let inputs: Vec<&Tensor> =
+            node.inputs.iter().map(|name| values.get(name).unwrap_or_else(|| panic!("no {name}"))).collect();
+        let output = compute(node, &inputs);
+        assert_eq!(node.outputs.len(), 1);
+        assert!(values.insert(node.outputs[0].clone(), output).is_none(), "{} twice", node.outputs[0]);
+    }
+    let rows = values[&model.inputs[0].name].shape[0];
+    let outputs = model.outputs.iter().map(|port| {
+        let value = values[&port.name].clone();
+        let declared: Vec<usize> =
+            port.shape.iter().map(|d| if d == "N" { rows } else { d.parse().expect("a size") }).collect();
+        assert_eq!(value.shape, declared, "{}", port.name);
+        (port.name.clone(), value)
+    });
+    outputs.collect()
+}
+
+fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
+    let a = inputs[0];
+    let attribute = |name: &str| node.attributes.get(name).copied();
+    match node.op.as_str() {
+        "Add" | "Sum" => broadcast(inputs, |a, b| a + b),
+        "Sub" => broadcast(inputs, |a, b| a - b),
+        "Mul" => broadcast(inputs, |a, b| a * b),
+        "Max" => broadcast(inputs, f64::max),
+        "Min" => broadcast(inputs, f64::min),
+        "Cos" => a.map(f64::cos),
+        "Exp" => a.map(f64::exp),
+        "IsNaN" => a.map(|v| v.is_nan().into()),
+        "Where" => {
+            let both = broadcast(&[a, &inputs[1].map(|_| 0.0)], |a, _| a);
+            let (yes, no) = (broadcast(&[inputs[1], &both.map(|_| 0.0)], |a, _| a), inputs[2]);
+            let choose = both.numbers().iter().zip(yes.numbers().iter().zip(no.numbers()));
+            Tensor::of(&no.shape, choose.map(|(&c, (&yes, &no))| if c != 0.0 { yes } else { no }).collect())
+        }
+        "Cast" => match attribute("to") {
+            Some(1 | 11) => a.clone(), // all numbers are f64 here
+            other => panic!("a cast to {other:?}"),
+        },
+        "Identity" => a.clone(),
+        "Pad" => {
+            let (n, d) = a.rows();
+            assert_eq!(inputs[1].numbers(), [0.0, 1.0, 0.0, 0.0], "a column before the first");
+            let first = inputs[2].numbers()[0];
+            let rows = a.numbers().chunks(d).flat_map(|row| [first].into_iter().chain(row.iter().copied()));
+            Tensor::of(&[n, d + 1], rows.collect())
+        }
+        "MatMul" => {
+            let ((n, d), (rows, k), b) = (a.rows(), inputs[1].rows(), inputs[1].numbers());
+            assert_eq!(d, rows);
+            let cell = |i: usize| (0..d).map(|j| a.numbers()[i / k * d + j] * b[j * k + i % k]).sum();
+            Tensor::of(&[n, k], (0..n * k).map(cell).collect())
+        }
+        "Squeeze" => {
+            assert_eq!((inputs[1].numbers(), a.rows().1), (&[1.0][..], 1));
+            Tensor::of(&a.shape[..1], a.numbers().to_vec())
+        }
+        "Softmax" => {
+            assert_eq!(attribute("axis"), Some(1));
+            let row = |row: &[f64]| -> Vec<f64> {
+                let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let total: f64 = row.iter().map(|v| (v - top).exp()).sum();
+                row.iter().map(|v| (v - top).exp() / total).collect()
+            };
+            Tensor::of(&a.shape, a.numbers().chunks(a.rows().1).flat_map(row).collect())
+        }
+        "ArgMax" => {
+            assert_eq!((attribute("axis"), attribute("keepdims")), (Some(1), Some(0)));
+            let first_largest = |row: &[f64]| {
+                let top = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                row.iter().position(|&v| v == top).expect("a largest") as f64
+            };
+            Tensor::of(&a.shape[..1], a.numbers().chunks(a.rows().1).map(first_largest).collect())
+        }
+        "Gather" => gather(a, inputs[1], attribute("axis")),
+        other => panic!("operator {other}"),
+    }
+}
+
+/// Entries of a list, or columns of a matrix.
+fn gather(a: &Tensor, at: &Tensor, axis: Option<u64>) -> Tensor {
+    let at: Vec<usize> = at.numbers().iter().map(|&i| i as usize).collect();
+    match (axis, &a.cells, a.shape.len()) {
+        (Some(0), Cells::Texts(texts), 1) => Tensor {
+            shape: vec![at.len()],
+            cells: Cells::Texts(at.iter().map(|&i| texts[i].clone()).collect()),
+        },
+        (Some(0), Cells::Numbers(numbers), 1) => {
+            Tensor::of(&[at.len()], at.iter().map(|&i| numbers[i]).collect())
+        }
+        (Some(1), Cells::Numbers(numbers), 2) => {
+            let (n, d) = a.rows();
+            let row = |row| at.iter().map(move |&j| numbers[row * d + j]);
+            Tensor::of(&[n, at.len()], (0..n).flat_map(row).collect())
+        }
+        other => panic!("a gather of {other:?}"),
+    }
+}
+
+/// Elementwise, from left to right; dimensions of one, and leading ones that are absent, are repeated.
+fn broadcast(inputs: &[&Tensor], f: impl Fn(f64, f64) -> f64) -> Tensor {
+    let axes = inputs.iter().map(|t| t.shape.len()).max().expect("an input");
+    let size = |t: &Tensor, axis: usize| (axis + t.shape.len()).checked_sub(axes).map_or(1, |i| t.shape[i]);
+    let wide = |axis| inputs.iter().map(|t| size(t, axis)).find(|&n| n != 1).unwrap_or(1);
+    let shape: Vec<usize> = (0..axes).map(wide).collect();
+    let value = |t: &Tensor, mut i: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for axis in (0..axes).rev() {
+            let (place, n) = (i % shape[axis], size(t, axis));
+            assert!(n == 1 || n == shape[axis], "{:?} and {shape:?}", t.shape);
+            i /= shape[axis];
+            at += if n == 1 { 0 } else { place * stride };
+            stride *= n;
+        }
+        t.numbers()[at]
+    };
+    let cell = |i| inputs[1..].iter().fold(value(inputs[0], i), |sum, t| f(sum, value(t, i)));
+    Tensor::of(&shape, (0..shape.iter().product()).map(cell).collect())
+}

@@ -1,0 +1,228 @@
+//! An exported graph, computed in f64 by a small interpreter, predicts what the model does.
+
+mod common;
+
+use common::read::{self, Cells, Tensor};
+use common::run::run;
+use rffnet::{
+    Data, Effort, Fit, Kernel, LossKind, Matrix, Missing, Model, Params, Preset, SolverKind, SpectrumMode,
+    Target,
+};
+
+const COLUMNS: usize = 4;
+const TOLERANCE: f64 = 1e-5;
+
+/// Rows whose columns differ in place and spread; the last one means nothing.
+fn rows(seed: u64, n: usize) -> Vec<f32> {
+    let mut state = seed;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f32 / (1u64 << 31) as f32 * 2.0 - 1.0
+    };
+    let scales = [(0.0, 2.0), (1000.0, 50.0), (-3.0, 0.01), (7.0, 1.0)];
+    (0..n).flat_map(|_| scales.map(|(place, spread)| place + spread * uniform())).collect()
+}
+
+fn signal(row: &[f32]) -> f64 {
+    let u = [row[0] / 2.0, (row[1] - 1000.0) / 50.0, (row[2] + 3.0) / 0.01].map(f64::from);
+    (3.0 * u[0]).sin() + u[1] * u[2]
+}
+
+fn quick() -> Params {
+    Params { effort: Some(Effort::Quick), random_features: Some(40), epochs: Some(8), ..Params::default() }
+}
+
+fn fitted(params: &Params, x: &[f32], y: Target<'_>) -> Model {
+    let x = Matrix::new(x, x.len() / COLUMNS, COLUMNS).expect("a matrix");
+    Fit::new(params).run(&Data::new(x, y)).expect("a fit")
+}
+
+fn exported(model: &Model) -> read::Model {
+    let bytes = rffnet_onnx::to_onnx(model).expect("a graph");
+    assert_eq!(bytes, rffnet_onnx::to_onnx(model).expect("a graph"), "the same model gives the same bytes");
+    let graph = read::model(&bytes);
+    assert_eq!(graph.opset, [(String::new(), 17)]);
+    assert_eq!(
+        (graph.ir_version, graph.producer.as_str()),
+        (8, concat!("rffnet ", env!("CARGO_PKG_VERSION")))
+    );
+    assert_eq!((graph.inputs[0].name.as_str(), graph.inputs[0].of), ("X", 1));
+    assert_eq!(graph.inputs[0].shape, ["N".to_string(), COLUMNS.to_string()]);
+    assert_eq!(graph.properties["feature_names"], r#"["x1","x2","x3","x4"]"#);
+    graph
+}
+
+fn tensor(x: &[f32]) -> Tensor {
+    Tensor::of(&[x.len() / COLUMNS, COLUMNS], x.iter().map(|&v| v.into()).collect())
+}
+
+fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    assert!(a.iter().chain(b).all(|v| v.is_finite()));
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// Fits numbers and compares on new rows; the graph, for closer looks.
+fn regression(
+    params: &Params,
+    outputs: usize,
+    y: impl Fn(&[f32]) -> f64,
+    gaps: bool,
+) -> (Model, read::Model) {
+    let (mut train, mut new) = (rows(1, 300), rows(2, 90));
+    let values: Vec<f64> = train
+        .chunks(COLUMNS)
+        .flat_map(|row| {
+            (0..outputs).map(|c| y(row) + 10.0 * c as f64 * f64::from(row[0])).collect::<Vec<_>>()
+        })
+        .collect();
+    if gaps {
+        train.iter_mut().chain(&mut new).step_by(7).for_each(|v| *v = f32::NAN);
+    }
+    let model = fitted(params, &train, Target::Values { values: &values, outputs });
+    let graph = exported(&model);
+    let matrix = Matrix::new(&new, 90, COLUMNS).expect("a matrix");
+    let expected = model.predict(matrix).expect("predictions");
+    let got = run(&graph, tensor(&new));
+    let spread = expected.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+        - expected.iter().copied().fold(f64::INFINITY, f64::min);
+    let difference = largest_difference(got["prediction"].numbers(), &expected) / spread;
+    println!("{difference:.1e}");
+    assert!(difference < TOLERANCE, "{difference}");
+    assert_eq!(graph.properties["task"], "regression");
+    assert_eq!(graph.outputs.len(), 1);
+    assert_eq!(graph.outputs[0].of, 11);
+    assert_eq!(graph.outputs[0].shape.len(), if outputs == 1 { 1 } else { 2 });
+    (model, graph)
+}
+
+/// How often an operator occurs.
+fn occurrences(graph: &read::Model, op: &str) -> usize {
+    graph.nodes.iter().filter(|node| node.op == op).count()
+}
+
+#[test]
+fn a_committee_with_linear_terms() {
+    let params = Params { committee: Some(3), ..quick() };
+    let (model, graph) = regression(&params, 1, |row| 500.0 + 20.0 * signal(row), false);
+    assert_eq!((model.committee(), occurrences(&graph, "Cos")), (3, 3));
+    assert_eq!(occurrences(&graph, "MatMul"), 7, "two a network, and the linear terms");
+}
+
+#[test]
+fn one_network_without_linear_terms() {
+    let params = Params { committee: Some(1), linear: Some(false), ..quick() };
+    let (_, graph) = regression(&params, 1, signal, false);
+    assert_eq!(occurrences(&graph, "MatMul"), 2);
+}
+
+#[test]
+fn learned_and_heavy_tailed_spectra() {
+    regression(&Params { spectrum: Some(SpectrumMode::Learned), ..quick() }, 1, signal, false);
+    regression(&Params { kernel: Some(Kernel::Matern32), ..quick() }, 1, signal, false);
+}
+
+#[test]
+fn several_outputs() {
+    regression(&quick(), 3, signal, false);
+}
+
+#[test]
+fn the_paper_preset_has_no_guard() {
+    let params =
+        Params { preset: Preset::Paper, epochs: Some(5), random_features: Some(50), ..Params::default() };
+    let (_, graph) = regression(&params, 1, signal, false);
+    assert_eq!((occurrences(&graph, "Max"), occurrences(&graph, "IsNaN")), (0, 0));
+}
+
+#[test]
+fn missing_values_are_the_mean() {
+    let (_, graph) = regression(&Params { missing: Some(Missing::Mean), ..quick() }, 1, signal, true);
+    assert_eq!((occurrences(&graph, "IsNaN"), occurrences(&graph, "Where")), (1, 1));
+}
+
+#[test]
+fn expected_counts() {
+    let params = Params { loss: Some(LossKind::Poisson), ..quick() };
+    let (_, graph) = regression(&params, 1, |row| (3.0 + 2.0 * signal(row)).max(0.0).round(), false);
+    assert_eq!(occurrences(&graph, "Exp"), 1);
+}
+
+#[test]
+fn only_the_columns_a_network_looks_at() {
+    let (model, _) = regression(&Params { committee: Some(1), ..quick() }, 1, signal, false);
+    let new = rows(3, 50);
+    let matrix = Matrix::new(&new, 50, COLUMNS).expect("a matrix");
+    for keep in [&[0][..], &[0, 2], &[]] {
+        let model = model.restricted(keep);
+        let graph = exported(&model);
+        assert_eq!(graph.constants["support1"].shape, [keep.len().max(1)]);
+        let got = run(&graph, tensor(&new));
+        let expected = model.predict(matrix).expect("predictions");
+        assert!(largest_difference(got["prediction"].numbers(), &expected) < TOLERANCE);
+    }
+}
+
+#[test]
+fn the_guard_holds_far_away() {
+    let steep = |row: &[f32]| 5.0 * f64::from(row[0]) + signal(row);
+    let (model, graph) = regression(&Params { committee: Some(1), ..quick() }, 1, steep, false);
+    let far: Vec<f32> = rows(4, 40).chunks(COLUMNS).flat_map(|r| [r[0] * 30.0, r[1], r[2], r[3]]).collect();
+    let expected = model.predict(Matrix::new(&far, 40, COLUMNS).expect("a matrix")).expect("predictions");
+    let got = run(&graph, tensor(&far));
+    let y = got["prediction"].numbers();
+    for bound in ["lowest", "highest"] {
+        let bound = graph.constants[bound].numbers()[0];
+        assert!(y.iter().filter(|&&y| y == bound).count() > 3, "the guard is reached");
+    }
+    let difference = largest_difference(y, &expected);
+    assert!(difference < 1e-3, "{difference}");
+}
+
+/// Fits labels and compares probabilities and labels on new rows.
+fn classification(params: &Params, classes: &[&str], label_type: u64) -> read::Model {
+    let (train, new) = (rows(1, 300), rows(2, 90));
+    let classes: Vec<String> = classes.iter().map(|c| c.to_string()).collect();
+    let code = |row: &[f32]| ((signal(row) + 1.5) / 3.0 * classes.len() as f64) as u32;
+    let codes: Vec<u32> = train.chunks(COLUMNS).map(|row| code(row).min(classes.len() as u32 - 1)).collect();
+    let model = fitted(params, &train, Target::Labels { codes: &codes, classes: &classes });
+    let graph = exported(&model);
+    let x = Matrix::new(&new, 90, COLUMNS).expect("a matrix");
+    let got = run(&graph, tensor(&new));
+    let difference =
+        largest_difference(got["probabilities"].numbers(), &model.probabilities(x).expect("probabilities"));
+    println!("{difference:.1e}");
+    assert!(difference < TOLERANCE, "{difference}");
+    let labels: Vec<String> = match &got["label"].cells {
+        Cells::Texts(texts) => texts.clone(),
+        Cells::Numbers(numbers) => numbers.iter().map(f64::to_string).collect(),
+    };
+    let expected = model.labels(x).expect("labels");
+    assert!(expected.iter().any(|&c| c != expected[0]), "more than one class is predicted");
+    assert!(expected.iter().zip(&labels).all(|(&code, label)| classes[code as usize] == *label));
+    assert_eq!(graph.outputs.iter().map(|o| o.name.as_str()).collect::<Vec<_>>(), ["label", "probabilities"]);
+    assert_eq!((graph.outputs[0].of, graph.outputs[1].of), (label_type, 1));
+    assert_eq!(graph.properties["task"], "classification");
+    graph
+}
+
+#[test]
+fn two_classes() {
+    let graph = classification(&quick(), &["no", "yes"], 8);
+    assert_eq!(graph.properties["classes"], r#"["no","yes"]"#);
+    classification(&Params { solver: SolverKind::Adam, ..quick() }, &["hélas, \"non\"", ""], 8);
+}
+
+#[test]
+fn several_classes() {
+    classification(&quick(), &["low", "middle", "high"], 8);
+    let params = Params { preset: Preset::Paper, random_features: Some(50), ..Params::default() };
+    classification(&params, &["a", "b", "c", "d"], 8);
+}
+
+#[test]
+fn whole_numbers_as_classes() {
+    classification(&quick(), &["-1", "0", "12"], 7);
+    classification(&quick(), &["0", "1.5"], 8);
+    classification(&quick(), &["01", "1"], 8);
+}
