@@ -3,7 +3,6 @@
 import json
 import warnings
 from abc import ABCMeta, abstractmethod
-from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -209,24 +208,16 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         self._model.save(path)
 
-    def to_onnx(self, path=None):
+    def to_onnx(self):
         """The model as an ONNX graph, scaling and labels included.
-
-        Parameters
-        ----------
-        path : str or path-like, default=None
-            Where to write it as well.
 
         Returns
         -------
         onnx : bytes
-            The graph, which any ONNX runtime predicts with.
+            What goes into an `.onnx` file; any ONNX runtime predicts with it.
         """
         check_is_fitted(self)
-        onnx = self._model.to_onnx()
-        if path is not None:
-            Path(path).write_bytes(onnx)
-        return onnx
+        return self._model.to_onnx()
 
     def model_card(self):
         """A description of the fitted model for people, in Markdown.

@@ -26,7 +26,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : RFFNetRegressor or RFFNetClassifier, default=None
-        What to fit. None: a classifier if the target is text, a truth value or has two values; else a regressor.
+        What to fit. None: a classifier if the target is text, a truth value or has two values, else a regressor; without
+        linear terms, which relevances know nothing of.
     selection_fraction : float, default=0.2
         Share of the rows to score on. With fewer than 20 rows, all are used for both.
     min_features_to_select : int, default=1
@@ -127,7 +128,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return clone(self.estimator)
         classes = y.ndim == 1 and (y.dtype.kind in "OSUb" or len(np.unique(y)) == 2)
-        return RFFNetClassifier() if classes else RFFNetRegressor()
+        # Columns are ranked by relevance, which knows nothing of linear terms.
+        return RFFNetClassifier(linear=False) if classes else RFFNetRegressor(linear=False)
 
     def _split(self, y, classes):
         """Rows to learn from and rows to score on."""

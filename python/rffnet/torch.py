@@ -6,6 +6,7 @@ PyTorch is not among the package's dependencies: `pip install torch`.
 import copy
 import json
 import math
+import warnings
 
 import numpy as np
 from sklearn.base import clone
@@ -251,7 +252,10 @@ class RFFNet(nn.Module):
         """
         # One epoch of descent writes everything that is not a number: classes, names, the loss.
         like = clone(estimator).set_params(solver="adam", n_random_features=1, max_iter=1, spectrum=None, linear=None)
-        like.set_params(committee=None, budget=None, warm_start=False).fit(X, y)
+        like.set_params(committee=None, budget=None, warm_start=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of an epoch that nobody is interested in
+            like.fit(X, y)
         net = copy.deepcopy(self).to(device="cpu", dtype=torch.float32)
         if net.mean.numel() != like.n_features_in_ or net.target_mean.numel() != like._model.outputs:
             raise ValueError(

@@ -129,3 +129,25 @@ def test_the_command_is_the_whole_command(tmp_path):
     script = subprocess.run([sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('scripts'))"],
                             capture_output=True, text=True, check=True)  # fmt: skip
     assert subprocess.run([script.stdout.strip() + "/rffnet", "--version"], capture_output=True).returncode == 0
+
+
+class TestOnnx:
+    @pytest.fixture
+    def session(self):
+        runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+        return lambda model: runtime.InferenceSession(model.to_onnx(), providers=["CPUExecutionProvider"])
+
+    @pytest.mark.parametrize("options", [{}, {"solver": "adam"}, {"preset": "paper", "max_iter": 5}])
+    def test_numbers(self, options, curve, session):
+        X, y = curve
+        model = RFFNetRegressor(**options).fit(X, y)
+        (found,) = session(model).run(["prediction"], {"X": X})
+        assert np.abs(found - model.predict(X)).max() < 1e-5 * y.std()
+
+    def test_labels(self, ring, session):
+        X, y = ring
+        for target in (y, np.where(y == "in", 3, 7), np.where(X[:, 2] > 1, "up", y)):
+            model = RFFNetClassifier(effort="quick").fit(X, target)
+            label, p = session(model).run(["label", "probabilities"], {"X": X})
+            assert np.array_equal(label, model.predict(X))
+            assert np.abs(p - model.predict_proba(X)).max() < 1e-5
