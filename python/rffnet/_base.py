@@ -114,7 +114,8 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         goal = self._goal(y)
         if before is None and self.warm_start:
             before = getattr(self, "_model", None)
-        watch = Watch(self, X, y, None if options["solver"] in ("auto", "varpro") else options["max_iter"])
+        epochs = None if options["solver"] in ("auto", "varpro") else options["max_iter"]
+        watch = Watch(self, X, y, weight, epochs)
         threads = threads_of(self.n_jobs)
         if before is None:
             made = 0

@@ -20,15 +20,21 @@ __all__ = ["STACK", "CallbackSupportMixin", "Watch", "with_callbacks"]
 
 
 class Watch:
-    """What is told of a fit while it runs; calling it with an epoch returns whether to stop."""
+    """What is told of a fit while it runs; calling it with an epoch returns whether to stop.
 
-    def __init__(self, estimator, X, y, epochs):
-        self.estimator, self.X, self.y = estimator, X, y
-        self.context = None
+    Callbacks find the losses so far in the estimator's `history_`.
+    """
+
+    def __init__(self, estimator, X, y, weight, epochs):
+        self.estimator, self.context = estimator, None
+        self.told = {"estimator": estimator, "X": X, "y": y}
+        if weight is not None:
+            self.told["metadata"] = {"sample_weight": weight}
         if hasattr(estimator, "_skl_callbacks"):
             # Descent knows how many epochs there will be at most; the exact solver does not.
             self.context = estimator._init_callback_context(max_subtasks=epochs)
-            self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self.context.call_on_fit_task_begin(**self.told)
+            estimator.history_ = {"epoch": [], "train_loss": [], "validation_loss": []}
 
     @property
     def callback(self):
@@ -42,14 +48,14 @@ class Watch:
         if self.context is None:
             return False
         context = self.context.subcontext(task_name="epoch")
-        told = {"estimator": self.estimator, "X": self.X, "y": self.y}
-        context.call_on_fit_task_begin(**told)
-        metadata = {"epoch": epoch, "train_loss": train_loss, "validation_loss": validation_loss}
-        return context.call_on_fit_task_end(**told, metadata=metadata)
+        context.call_on_fit_task_begin(**self.told)
+        history = self.estimator.history_
+        history["epoch"].append(epoch)
+        history["train_loss"].append(train_loss)
+        history["validation_loss"].append(validation_loss)
+        return context.call_on_fit_task_end(**self.told)
 
     def done(self, fitted):
-        """The fit is complete; `fitted` are the attributes an estimator needs to predict."""
+        """The fit is complete; `fitted` makes the attributes an estimator needs to predict."""
         if self.context is not None:
-            self.context.call_on_fit_task_end(
-                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=fitted
-            )
+            self.context.call_on_fit_task_end(**self.told, reconstruction_attributes=fitted)

@@ -35,6 +35,7 @@ fn _rffnet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(panic, module)?)?;
+    module.add_function(wrap_pyfunction!(model::fit_seconds, module)?)?;
     module.add_function(wrap_pyfunction!(features::frequencies, module)?)?;
     module.add_function(wrap_pyfunction!(features::transform, module)?)?;
     module.add_function(wrap_pyfunction!(work::threads, module)?)

@@ -1,9 +1,10 @@
 //! A fitted model, as Python holds it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use numpy::PyUntypedArrayMethods;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
@@ -18,6 +19,26 @@ use crate::work::{run, watched};
 /// A fitted model; see `rffnet::Model`.
 #[pyclass(frozen, module = "rffnet._rffnet")]
 pub(crate) struct Model(Arc<rffnet::Model>);
+
+/// Seconds that the fit alone takes, without Python around it: for the benchmarks.
+#[pyfunction]
+#[pyo3(signature = (options, x, y, threads=None))]
+pub(crate) fn fit_seconds<'py>(
+    py: Python<'py>,
+    options: &Bound<'py, PyDict>,
+    x: PyReadonlyArray2<'py, f32>,
+    y: Goal<'py>,
+    threads: Option<usize>,
+) -> PyResult<f64> {
+    let params = params(options)?;
+    let rows = Rows { x, goal: y, weight: None, names: None };
+    let data = rows.data()?;
+    run(py, threads, || {
+        let begun = Instant::now();
+        Fit::new(&params).run(&data)?;
+        Ok(begun.elapsed().as_secs_f64())
+    })
+}
 
 /// Numbers with a shape.
 pub(crate) enum Shaped {
@@ -44,9 +65,8 @@ impl Model {
         let params = params(options)?;
         let rows = Rows { x, goal: y, weight, names };
         let data = rows.data()?;
-        let model = watched(py, threads, callback.as_ref(), |watch| {
-            Fit::new(&params).observer(watch).run(&data)
-        })?;
+        let model =
+            watched(py, threads, callback.as_ref(), |watch| Fit::new(&params).observer(watch).run(&data))?;
         Ok(Self(Arc::new(model)))
     }
 
@@ -65,8 +85,7 @@ impl Model {
         let params = params(options)?;
         let rows = Rows { x, goal: y, weight, names: None };
         let data = rows.data()?;
-        let model =
-            watched(py, threads, callback.as_ref(), |watch| self.0.resume(&params, &data, watch))?;
+        let model = watched(py, threads, callback.as_ref(), |watch| self.0.resume(&params, &data, watch))?;
         Ok(Self(Arc::new(model)))
     }
 
@@ -215,7 +234,9 @@ impl Model {
             } else if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f64>>() {
                 Shaped::F64(array.shape().to_vec(), array.as_array().iter().copied().collect())
             } else {
-                return Err(PyValueError::new_err(format!("'{name}' is not an array of floating-point numbers")));
+                return Err(PyValueError::new_err(format!(
+                    "'{name}' is not an array of floating-point numbers"
+                )));
             };
             all.retain(|(n, _)| *n != name);
             all.push((name, tensor));
@@ -330,12 +351,18 @@ fn written(tensors: &[(String, Shaped)], card: String) -> Result<Vec<u8>, Error>
     let bytes: Vec<(&str, Dtype, &[usize], Vec<u8>)> = tensors
         .iter()
         .map(|(name, tensor)| match tensor {
-            Shaped::F32(shape, v) => {
-                (name.as_str(), Dtype::F32, shape.as_slice(), v.iter().flat_map(|v| v.to_le_bytes()).collect())
-            }
-            Shaped::F64(shape, v) => {
-                (name.as_str(), Dtype::F64, shape.as_slice(), v.iter().flat_map(|v| v.to_le_bytes()).collect())
-            }
+            Shaped::F32(shape, v) => (
+                name.as_str(),
+                Dtype::F32,
+                shape.as_slice(),
+                v.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            ),
+            Shaped::F64(shape, v) => (
+                name.as_str(),
+                Dtype::F64,
+                shape.as_slice(),
+                v.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            ),
         })
         .collect();
     let views: Result<Vec<_>, _> = bytes

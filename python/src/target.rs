@@ -26,9 +26,7 @@ pub(crate) struct Rows<'py> {
 impl Rows<'_> {
     pub(crate) fn data(&self) -> PyResult<Data<'_>> {
         let y = match &self.goal {
-            Goal::Values(values) => {
-                Target::Values { values: values.as_slice()?, outputs: values.shape()[1] }
-            }
+            Goal::Values(values) => Target::Values { values: values.as_slice()?, outputs: values.shape()[1] },
             Goal::Labels((codes, classes)) => Target::Labels { codes: codes.as_slice()?, classes },
         };
         let weight = self.weight.as_ref().map(|w| w.as_slice()).transpose()?;

@@ -1,5 +1,6 @@
 """The documentation, executed."""
 
+import ast
 import doctest
 import importlib
 import inspect
@@ -72,13 +73,26 @@ def test_the_torch_docstrings():
         assert run(inspect.getdoc(thing), thing.__name__, {}) > 0
 
 
-def test_the_stubs_name_what_there_is():
+def test_the_stubs_say_what_there_is():
+    """Names of the compiled part; of the public part, every method with its arguments and defaults."""
     from rffnet import _rffnet
 
-    stub = (Path(rffnet.__file__).parent / "_rffnet.pyi").read_text()
-    for name in dir(_rffnet.Model):
+    folder = Path(rffnet.__file__).parent
+    stub = (folder / "_rffnet.pyi").read_text()
+    for name in [*dir(_rffnet), *dir(_rffnet.Model)]:
         if not name.startswith("_"):
-            assert f"def {name}(" in stub, name
-    for name in dir(_rffnet):
-        if not name.startswith("__"):
             assert f"def {name}(" in stub or f"class {name}:" in stub, name
+    tree = ast.parse((folder / "__init__.pyi").read_text())
+    found = {node.name: node for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    for thing in PUBLIC:
+        node = found[thing.__name__]
+        if isinstance(node, ast.FunctionDef):
+            assert [a.arg for a in node.args.args + node.args.kwonlyargs] == list(inspect.signature(thing).parameters)
+            continue
+        for method in [m for m in node.body if isinstance(m, ast.FunctionDef) and not m.decorator_list]:
+            typed = method.args.args + method.args.kwonlyargs + ([method.args.kwarg] if method.args.kwarg else [])
+            real = inspect.signature(getattr(thing, method.name)).parameters
+            assert [a.arg for a in typed] == list(real), f"{thing.__name__}.{method.name}"
+            defaults = [d for d in method.args.defaults + method.args.kw_defaults if d is not None]
+            given = [p.default for p in real.values() if p.default is not p.empty]
+            assert [ast.literal_eval(d) for d in defaults] == given, f"{thing.__name__}.{method.name}"

@@ -1,5 +1,7 @@
 """scikit-learn to the letter."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import sklearn
@@ -92,10 +94,10 @@ class TestCallbacks:
         def on_fit_task_begin(self, estimator, context):
             pass
 
-        def on_fit_task_end(self, estimator, context, *, metadata=None):
+        def on_fit_task_end(self, estimator, context):
             if context.task_name != "epoch":
                 return False
-            self.losses.append(metadata["train_loss"])
+            self.losses.append(estimator.history_["train_loss"][-1])
             return len(self.losses) >= self.most
 
     def test_they_hear_every_epoch_and_stop_the_fit(self, curve):
@@ -118,19 +120,17 @@ class TestCallbacks:
             RFFNetRegressor(solver="adam").set_callbacks(broken).fit(X, y)
         assert broken.events == ["setup", "teardown"]
 
-    def test_the_progress_bar_and_the_monitor(self, curve, capsys):
+    @pytest.mark.parametrize("options", [{"solver": "adam", "max_iter": 5}, {"effort": "quick"}])
+    def test_the_monitor_and_the_progress_bar(self, options, curve, capsys):
         from sklearn.callback import ProgressBar, ScoringMonitor
 
         X, y = curve
         monitor = ScoringMonitor(scoring="r2")
-        callbacks = [monitor]
-        try:
-            import rich  # noqa: F401
-
-            callbacks.append(ProgressBar())
-        except ImportError:
-            pass
-        RFFNetRegressor(solver="adam", max_iter=5).set_callbacks(*callbacks).fit(X, y)
+        bar = [ProgressBar()] if importlib.util.find_spec("rich") else []
+        weight = np.linspace(0, 1, len(y))
+        model = RFFNetRegressor(**options).set_callbacks(monitor, *bar).fit(X, y, sample_weight=weight)
+        assert np.isclose(monitor.get_logs().data[-1]["r2"], model.score(X, y, sample_weight=weight), atol=1e-6)
+        assert not bar or "RFFNetRegressor" in capsys.readouterr().out
 
 
 def test_names_of_columns_are_kept_and_checked():

@@ -109,7 +109,8 @@ mod tests {
     #[test]
     fn different_rows_of_one_weight_stay_as_they_are() {
         let (x, y) = rows(30);
-        let data = Data::new(Matrix::new(&x, 30, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let data =
+            Data::new(Matrix::new(&x, 30, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
         assert!(merged(&data).is_none());
         assert!(merged(&Data { weight: Some(&[2.0; 30]), ..data }).is_none());
         assert_eq!(predicted(&x, &y, None, &x), predicted(&x, &y, Some(&[1.0; 30]), &x));

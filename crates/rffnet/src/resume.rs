@@ -50,15 +50,18 @@ impl Model {
             // As in a committee's fit: the first network has the seed itself.
             let seed = plan.seed.wrapping_add((number as u64) << 40);
             let split = Split::new(&rows, plan.validation_fraction, seed);
-            let setting =
-                Setting { problem: &problem, rows: &rows, range: &self.scale.inverse, spectrum: &plan.kernel };
+            let setting = Setting {
+                problem: &problem,
+                rows: &rows,
+                range: &self.scale.inverse,
+                spectrum: &plan.kernel,
+            };
             let floor = setting.constant_weights(&member.map);
             let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
             let baseline = problem.unit * mean_loss(&problem, &member.map, &floor, judged);
             let start = member.weights.clone();
             let mut rng = stream(seed, Use::Shuffle);
-            let outcome =
-                descend(&problem, &member.map, &plan, start, &split, baseline, &mut rng, observer);
+            let outcome = descend(&problem, &member.map, &plan, start, &split, baseline, &mut rng, observer);
             if outcome.stopped == Stopped::Diverged {
                 let advice = format!("try a smaller learning rate (it was {:?})", plan.lr);
                 return Err(Error::Diverged { epoch: outcome.epochs, advice });
@@ -104,7 +107,8 @@ impl Model {
         let mut plan = params.plan(shape)?;
         if plan.solver == SolverKind::Varpro {
             return Err(Error::Unsupported(
-                "only descent can go on from a model; choose the solver adam, sgd, palm-adam or palm-sgd".into(),
+                "only descent can go on from a model; choose the solver adam, sgd, palm-adam or palm-sgd"
+                    .into(),
             ));
         }
         if data.x.columns() != columns {
