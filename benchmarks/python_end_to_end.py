@@ -1,6 +1,6 @@
 """The Python package against PyTorch, end to end: from numpy arrays to a fitted model, at equal work.
 
-    benchmarks/python_end_to_end.py [--repeats N]      # with a Python that has torch and the package (a release build)
+    benchmarks/python_end_to_end.py [--repeats N] [--threads N]      # with a Python that has torch and the package (a release build)
 
 10,000 x 18 rows, 300 random features, batches of 128, 50 epochs of Adam with the paper's prox. Each run is a process of its
 own that imports, makes the arrays, and then measures the fit alone: seconds, and how far the peak of the resident
@@ -105,7 +105,7 @@ def child(*arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--worker", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
@@ -118,7 +118,7 @@ def main():
         }
         print(json.dumps(work[kind]()))
         return
-    print(f"{N:,} x {D}, s = {S}, batch {BATCH}, {EPOCHS} epochs, {arguments.threads} threads; medians of {arguments.repeats}\n")
+    print(f"{N:,} x {D}, s = {S}, batch {BATCH}, {EPOCHS} epochs, {arguments.threads} thread(s); medians of {arguments.repeats}\n")
     print("| | seconds | memory above the imports, MB | rffnet is faster by | memory of rffnet |")
     print("|---|---|---|---|---|")
     kinds = ["autograd", "by-hand", "rffnet"]

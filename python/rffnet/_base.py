@@ -97,6 +97,9 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         tags.input_tags.allow_nan = self.missing == "mean"
         return tags
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
     def _options(self):
         """The parameters, for Rust."""
         options = {name: getattr(self, name) for name in PASSED_ON}

@@ -1,7 +1,6 @@
 """The documentation of parameters and attributes that estimators share, written once."""
 
 import inspect
-import textwrap
 
 PARAMETERS = """\
 Parameters
@@ -102,10 +101,5 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 def documented(cls):
     """Fills `{parameters}` and `{attributes}` of a class's documentation."""
     text = inspect.cleandoc(cls.__doc__)
-    if "class_weight :" in text:
-        # The parameters go on below: no empty line between.
-        text = text.replace("{parameters}\n", PARAMETERS)
-        text = text.replace("{attributes}\n", ATTRIBUTES)
-    text = text.replace("{parameters}\n", PARAMETERS + "\n").replace("{attributes}\n", ATTRIBUTES + "\n")
-    cls.__doc__ = textwrap.dedent(text)
+    cls.__doc__ = text.replace("{parameters}\n", PARAMETERS).replace("{attributes}\n", ATTRIBUTES)
     return cls

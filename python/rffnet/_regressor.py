@@ -14,7 +14,9 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
     """Regression by random Fourier features with one learned relevance per column.
 
     {parameters}
+
     {attributes}
+
     Examples
     --------
     >>> import numpy as np

@@ -97,14 +97,3 @@ fn features_of(
         z.iter_mut().zip(cosines).for_each(|(z, c)| *z = factor * c);
     }
 }
-
-/// Numbers with a shape, on their way to numpy.
-impl Shaped {
-    pub(crate) fn array<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let flat = match self {
-            Shaped::F32(shape, values) => (shape, values.into_pyarray(py).into_any()),
-            Shaped::F64(shape, values) => (shape, values.into_pyarray(py).into_any()),
-        };
-        flat.1.call_method1("reshape", (flat.0,))
-    }
-}

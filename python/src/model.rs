@@ -46,6 +46,17 @@ pub(crate) enum Shaped {
     F64(Vec<usize>, Vec<f64>),
 }
 
+impl Shaped {
+    /// As a numpy array, without a copy.
+    pub(crate) fn array<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let flat = match self {
+            Shaped::F32(shape, values) => (shape, values.into_pyarray(py).into_any()),
+            Shaped::F64(shape, values) => (shape, values.into_pyarray(py).into_any()),
+        };
+        flat.1.call_method1("reshape", (flat.0,))
+    }
+}
+
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 
 #[pymethods]

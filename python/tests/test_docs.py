@@ -33,11 +33,8 @@ def test_pages(page, tmp_path, monkeypatch):
     text = (ROOT / page).read_text(encoding="utf-8")
     names, examples = {"__name__": "__main__"}, 0
     for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
-        if ">>>" not in block:
-            continue
-        if "torch" in block or "matplotlib" in block or "plot_" in block:
-            pytest.importorskip("torch" if "torch" in block else "matplotlib").__name__
-        examples += run(block, page, names)
+        if ">>>" in block:
+            examples += run(block, page, names)
     assert examples > 0
 
 

@@ -158,3 +158,76 @@ impl Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Data, Fit, Matrix, Model, Params, Schedule, Silent, SolverKind, Target};
+
+    /// Rows of two columns; the target is the product.
+    fn rows() -> (Vec<f32>, Vec<f64>) {
+        let x: Vec<f32> = (0..600).map(|i| ((i * 7919 % 1009) as f32 / 504.5) - 1.0).collect();
+        let y = x.chunks(2).map(|row| 50.0 + (row[0] * row[1]) as f64).collect();
+        (x, y)
+    }
+
+    fn descent() -> Params {
+        Params {
+            solver: SolverKind::Adam,
+            schedule: Some(Schedule::Constant),
+            lr: Some(1e-3),
+            epochs: Some(5),
+            validation_fraction: Some(0.0),
+            ..Params::default()
+        }
+    }
+
+    fn last_loss(model: &Model) -> f64 {
+        model.summary().losses.last().expect("an epoch was made").train
+    }
+
+    #[test]
+    fn the_loss_goes_on_falling_and_nothing_else_changes() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let first = Fit::new(&descent()).run(&data).expect("can be learned");
+        let second = first.resume(&descent(), &data, &mut Silent).expect("goes on");
+        assert!(second.summary().losses[0].train < first.summary().losses[0].train);
+        assert!(last_loss(&second) < last_loss(&first));
+        assert_eq!(second.random_features(), first.random_features());
+        assert_eq!(second.feature_names(), first.feature_names());
+        let again = Model::from_bytes(&second.to_bytes().expect("written")).expect("read");
+        let predicted = |model: &Model| model.predict(data.x).expect("can be predicted");
+        assert_eq!(predicted(&again), predicted(&second));
+    }
+
+    #[test]
+    fn a_committee_goes_on_by_descent() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let exact = Fit::new(&Params::default()).run(&data).expect("can be learned");
+        let params = Params { lr: Some(1e-5), epochs: Some(1), ..descent() };
+        let second = exact.resume(&params, &data, &mut Silent).expect("goes on");
+        assert_eq!(second.committee(), exact.committee());
+        let (a, b) = (exact.predict(data.x).expect("predicts"), second.predict(data.x).expect("predicts"));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 0.05), "a small step changes little");
+    }
+
+    #[test]
+    fn other_data_and_the_exact_solver_are_refused() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let model = Fit::new(&descent()).run(&data).expect("can be learned");
+        let refused = |params: &Params, data: &Data<'_>| {
+            model.resume(params, data, &mut Silent).err().expect("refused").to_string()
+        };
+        assert!(refused(&Params::default(), &data).contains("only descent"));
+        let wide = Data { x: Matrix::new(&x, 200, 3).expect("fits"), ..data };
+        assert!(refused(&descent(), &wide).contains("fitted on 2 columns"));
+        let two = Target::Values { values: &y, outputs: 2 };
+        let half = Data { x: Matrix::new(&x[..300], 150, 2).expect("fits"), y: two, ..data };
+        assert!(refused(&descent(), &half).contains("another kind"));
+    }
+}
