@@ -13,22 +13,32 @@ Rust; this package puts scikit-learn's clothes on it.
 [0, 3]
 """
 
-from rffnet._classifier import RFFNetClassifier
-from rffnet._file import load
-from rffnet._plot import plot_history, plot_path, plot_relevances
-from rffnet._regressor import RFFNetRegressor
-from rffnet._rffnet import __version__
-from rffnet._selector import TopKSelector
-from rffnet._transformer import RFFTransformer
+import importlib
 
-__all__ = [
-    "RFFNetClassifier",
-    "RFFNetRegressor",
-    "RFFTransformer",
-    "TopKSelector",
-    "__version__",
-    "load",
-    "plot_history",
-    "plot_path",
-    "plot_relevances",
-]
+from rffnet._rffnet import __version__
+
+# Where everything public lives; imported when it is asked for, so that the command does not wait for scikit-learn.
+_HOME = {
+    "RFFNetClassifier": "_classifier",
+    "RFFNetRegressor": "_regressor",
+    "RFFTransformer": "_transformer",
+    "TopKSelector": "_selector",
+    "load": "_file",
+    "plot_history": "_plot",
+    "plot_path": "_plot",
+    "plot_relevances": "_plot",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'rffnet' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"rffnet.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -120,6 +120,12 @@ def test_files_that_are_no_models(tmp_path):
         load(tmp_path / "absent.rffnet")
 
 
+def test_the_command_does_not_wait_for_scikit_learn():
+    code = "import sys, rffnet._command; print([m for m in ('numpy', 'sklearn') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
 def test_the_command_is_the_whole_command(tmp_path):
     assert command("--version").strip() == f"rffnet {rffnet.__version__}"
     assert "error: " in command("predict", tmp_path / "absent", "-", status=1)
