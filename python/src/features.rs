@@ -7,7 +7,7 @@ use rffnet::simd::{self, CHUNK, Frequencies};
 use rffnet::{Data, Error, Fit, Kernel, Matrix, Params, Sampling, SolverKind, Target};
 
 use crate::error::exception;
-use crate::model::{Shaped, tensors_of};
+use crate::model::tensors_of;
 use crate::target::matrix;
 use crate::work::run;
 
