@@ -17,11 +17,15 @@ from rffnet import RFFNetClassifier, RFFNetRegressor
 
 
 def test_diabetes():
+    """The mean over eight ways to make five folds: with 442 rows, a single one moves the difference by 0.02 either way."""
     X, y = load_diabetes(return_X_y=True)
-    folds = KFold(5, shuffle=True, random_state=0)
-    ours = cross_val_score(RFFNetRegressor(), X, y, cv=folds).mean()
     ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 13)))
-    assert ours > cross_val_score(ridge, X, y, cv=folds).mean() - 0.01
+    gaps = []
+    for seed in range(8):
+        folds = KFold(5, shuffle=True, random_state=seed)
+        scores = [cross_val_score(model, X, y, cv=folds).mean() for model in (RFFNetRegressor(), ridge)]
+        gaps.append(scores[0] - scores[1])
+    assert np.mean(gaps) > -0.01, gaps
 
 
 def test_breast_cancer():
