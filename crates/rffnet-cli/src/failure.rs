@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use rffnet_data::DataError;
 
@@ -35,16 +34,16 @@ impl Failure {
     }
 
     /// Says what is wrong on standard error; the exit status.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> u8 {
         match self {
-            Failure::Pipe => ExitCode::SUCCESS,
+            Failure::Pipe => 0,
             Failure::Request(sentence) => {
                 say(format_args!("error: {sentence}"));
-                ExitCode::from(1)
+                1
             }
             Failure::Usage(sentence) => {
                 say(format_args!("error: {sentence}\n\nFor more information, try '--help'."));
-                ExitCode::from(2)
+                2
             }
         }
     }

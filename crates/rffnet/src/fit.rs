@@ -1,12 +1,13 @@
 //! The one place where a fit is put together.
 
 use crate::committee;
+use crate::copies::merged;
 use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes, row_losses};
 use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
-use crate::params::{ClassWeight, Init, Missing, Params, Plan, Shape, SolverKind};
+use crate::params::{ClassWeight, Init, Missing, Params, Plan, Preset, Shape, SolverKind};
 use crate::rng::{Stream, Use, stream, uniform};
 use crate::scale::{ColumnStatistics, column_statistics};
 use crate::solver::descent::{Split, descend};
@@ -70,6 +71,9 @@ impl<'a> Fit<'a> {
         let shape = Shape { rows: data.x.rows(), columns: data.x.columns(), classification };
         let missing = self.params.plan(shape)?.missing;
         data.check(missing == Missing::Mean)?;
+        let learned_from = rows_that_count(data)?.len();
+        let merged = if self.params.preset == Preset::Auto { merged(data) } else { None };
+        let data = &merged.as_ref().map_or(Ok(*data), |merged| merged.data(data))?;
         let rows = rows_that_count(data)?;
         let mut plan = self.params.plan(Shape { rows: rows.len(), ..shape })?;
         if plan.class_weight == ClassWeight::Balanced && !classification {
@@ -161,7 +165,7 @@ impl<'a> Fit<'a> {
         let importance = slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect();
         let guard = if plan.solver == SolverKind::Varpro { guard(data, &rows) } else { Vec::new() };
         let summary = Summary {
-            rows: rows.len(),
+            rows: learned_from,
             validation_rows: trained.validation_rows,
             epochs: trained.epochs,
             best_epoch: trained.best_epoch,

@@ -37,6 +37,7 @@
 #![deny(missing_docs)]
 
 mod committee;
+mod copies;
 mod error;
 mod features;
 mod file;
@@ -53,6 +54,7 @@ mod normal;
 mod params;
 mod penalty;
 mod recipe;
+mod resume;
 mod rng;
 mod scale;
 pub mod select;

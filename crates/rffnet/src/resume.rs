@@ -1,0 +1,233 @@
+//! Going on from a model: more epochs of descent, on the same rows or on others.
+
+use crate::features::{Problem, mean_loss, mean_squared_slopes};
+use crate::fit::Setting;
+use crate::loss::{Loss, LossKind};
+use crate::model::{Card, Member, Model, Summary, Task};
+use crate::params::{Missing, Params, Plan, Shape, SolverKind};
+use crate::rng::{Use, stream};
+use crate::solver::descent::{Outcome, Split, descend};
+use crate::solver::{Observer, Stopped};
+use crate::target::row_weights;
+use crate::{Data, Error, Target};
+
+impl Model {
+    /// Descends from this model's parameters on `data`, which must have the same columns and classes, and returns the
+    /// model where that ends. Standardisation stays as it was, since the parameters mean nothing without it; so do
+    /// frequencies, phases and the number of networks.
+    ///
+    /// `params` must ask for a descent. Its number of features, kernel and start are not looked at.
+    pub fn resume(
+        &self,
+        params: &Params,
+        data: &Data<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Model, Error> {
+        let plan = self.resumed_plan(params, data)?;
+        let rows: Vec<usize> =
+            (0..data.x.rows()).filter(|&i| data.weight.is_none_or(|w| w[i] > 0.0)).collect();
+        if rows.is_empty() {
+            return Err(Error::Shape("there is no row of positive weight to learn from".into()));
+        }
+        let loss: Box<dyn Loss> = plan.loss.build(self.card.classes.len());
+        if loss.link() != self.card.link {
+            return Err(Error::Unsupported(format!("the model was not fitted with the loss {}", plan.loss)));
+        }
+        let y = self.targets(data);
+        let problem = Problem {
+            x: data.x,
+            scale: self.scale.clone(),
+            width: y.len() / data.x.rows(),
+            y,
+            weight: row_weights(data, &plan, &rows),
+            outputs: self.outputs(),
+            loss: loss.as_ref(),
+            unit: self.loss_unit(plan.loss),
+        };
+        let mut members = Vec::with_capacity(self.members.len());
+        let mut last: Option<(Outcome, f64, usize)> = None;
+        for (number, member) in self.members.iter().enumerate() {
+            // As in a committee's fit: the first network has the seed itself.
+            let seed = plan.seed.wrapping_add((number as u64) << 40);
+            let split = Split::new(&rows, plan.validation_fraction, seed);
+            let setting = Setting {
+                problem: &problem,
+                rows: &rows,
+                range: &self.scale.inverse,
+                spectrum: &plan.kernel,
+            };
+            let floor = setting.constant_weights(&member.map);
+            let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+            let baseline = problem.unit * mean_loss(&problem, &member.map, &floor, judged);
+            let start = member.weights.clone();
+            let mut rng = stream(seed, Use::Shuffle);
+            let outcome = descend(&problem, &member.map, &plan, start, &split, baseline, &mut rng, observer);
+            if outcome.stopped == Stopped::Diverged {
+                let advice = format!("try a smaller learning rate (it was {:?})", plan.lr);
+                return Err(Error::Diverged { epoch: outcome.epochs, advice });
+            }
+            members.push(Member::from_weights(&member.map, &outcome.weights, self.card.feature_scale));
+            last = Some((outcome, baseline, split.validation.len()));
+        }
+        let Some((outcome, baseline, held_out)) = last else {
+            return Err(Error::ModelFile("the model has no network".into()));
+        };
+        let networks: Vec<_> = members.iter().map(|m| (&m.map, &m.weights)).collect();
+        let slopes = mean_squared_slopes(data.x, &self.scale, &networks, &rows, |i| problem.weight(i));
+        let unit = if self.outputs() == 1 { self.target_scale[0] } else { 1.0 };
+        let summary = Summary {
+            rows: rows.len(),
+            validation_rows: held_out,
+            epochs: outcome.epochs,
+            best_epoch: outcome.best_epoch,
+            stopped: outcome.stopped,
+            validation_loss: (held_out > 0).then_some(outcome.loss),
+            baseline_loss: baseline.is_finite().then_some(baseline),
+            chosen: String::new(),
+            warnings: Vec::new(),
+            losses: outcome.history.losses().to_vec(),
+        };
+        Ok(Model {
+            importance: slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect(),
+            // The range of the first rows' target says nothing about later ones.
+            card: Card { params: plan, summary, guard: Vec::new(), ..self.card.clone() },
+            scale: self.scale.clone(),
+            target_mean: self.target_mean.clone(),
+            target_scale: self.target_scale.clone(),
+            members,
+            history: outcome.history,
+        })
+    }
+
+    /// The plan of `params`, with what the model has settled; refuses data of another kind.
+    fn resumed_plan(&self, params: &Params, data: &Data<'_>) -> Result<Plan, Error> {
+        let classification = self.task() == Task::Classification;
+        let columns = self.card.feature_names.len();
+        let shape = Shape { rows: data.x.rows(), columns, classification };
+        let mut plan = params.plan(shape)?;
+        if plan.solver == SolverKind::Varpro {
+            return Err(Error::Unsupported(
+                "only descent can go on from a model; choose the solver adam, sgd, palm-adam or palm-sgd"
+                    .into(),
+            ));
+        }
+        if data.x.columns() != columns {
+            return Err(Error::Shape(format!(
+                "the model was fitted on {columns} columns but the data have {}",
+                data.x.columns()
+            )));
+        }
+        data.check(plan.missing == Missing::Mean)?;
+        let same = match data.y {
+            Target::Values { outputs, .. } => !classification && outputs == self.outputs(),
+            Target::Labels { classes, .. } => classification && classes == self.card.classes,
+        };
+        if !same {
+            return Err(Error::Target("the target is of another kind than the model's".into()));
+        }
+        let before = &self.card.params;
+        plan.random_features = self.random_features();
+        plan.kernel = before.kernel;
+        plan.sampling = before.sampling;
+        plan.scaled_features = before.scaled_features;
+        plan.standardise_target = before.standardise_target;
+        plan.linear = before.linear;
+        Ok(plan)
+    }
+
+    /// What a training loss is multiplied with to be in units of the target.
+    fn loss_unit(&self, loss: LossKind) -> f64 {
+        match loss {
+            _ if self.outputs() > 1 => 1.0,
+            LossKind::Squared | LossKind::Huber { .. } => self.target_scale[0] * self.target_scale[0],
+            LossKind::Quantile { .. } => self.target_scale[0],
+            LossKind::Poisson | LossKind::CrossEntropy => 1.0,
+        }
+    }
+
+    /// The target as this model was trained on it.
+    fn targets(&self, data: &Data<'_>) -> Vec<f32> {
+        match data.y {
+            Target::Labels { codes, .. } => codes.iter().map(|&c| c as f32).collect(),
+            Target::Values { values, outputs } => {
+                let standardised = |(i, v): (usize, &f64)| {
+                    ((v - self.target_mean[i % outputs]) / self.target_scale[i % outputs]) as f32
+                };
+                values.iter().enumerate().map(standardised).collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Data, Fit, Matrix, Model, Params, Schedule, Silent, SolverKind, Target};
+
+    /// Rows of two columns; the target is the product.
+    fn rows() -> (Vec<f32>, Vec<f64>) {
+        let x: Vec<f32> = (0..600).map(|i| ((i * 7919 % 1009) as f32 / 504.5) - 1.0).collect();
+        let y = x.chunks(2).map(|row| 50.0 + (row[0] * row[1]) as f64).collect();
+        (x, y)
+    }
+
+    fn descent() -> Params {
+        Params {
+            solver: SolverKind::Adam,
+            schedule: Some(Schedule::Constant),
+            lr: Some(1e-3),
+            epochs: Some(5),
+            validation_fraction: Some(0.0),
+            ..Params::default()
+        }
+    }
+
+    fn last_loss(model: &Model) -> f64 {
+        model.summary().losses.last().expect("an epoch was made").train
+    }
+
+    #[test]
+    fn the_loss_goes_on_falling_and_nothing_else_changes() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let first = Fit::new(&descent()).run(&data).expect("can be learned");
+        let second = first.resume(&descent(), &data, &mut Silent).expect("goes on");
+        assert!(second.summary().losses[0].train < first.summary().losses[0].train);
+        assert!(last_loss(&second) < last_loss(&first));
+        assert_eq!(second.random_features(), first.random_features());
+        assert_eq!(second.feature_names(), first.feature_names());
+        let again = Model::from_bytes(&second.to_bytes().expect("written")).expect("read");
+        let predicted = |model: &Model| model.predict(data.x).expect("can be predicted");
+        assert_eq!(predicted(&again), predicted(&second));
+    }
+
+    #[test]
+    fn a_committee_goes_on_by_descent() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let exact = Fit::new(&Params::default()).run(&data).expect("can be learned");
+        let params = Params { lr: Some(1e-5), epochs: Some(1), ..descent() };
+        let second = exact.resume(&params, &data, &mut Silent).expect("goes on");
+        assert_eq!(second.committee(), exact.committee());
+        let (a, b) = (exact.predict(data.x).expect("predicts"), second.predict(data.x).expect("predicts"));
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 0.05), "a small step changes little");
+    }
+
+    #[test]
+    fn other_data_and_the_exact_solver_are_refused() {
+        let (x, y) = rows();
+        let data =
+            Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
+        let model = Fit::new(&descent()).run(&data).expect("can be learned");
+        let refused = |params: &Params, data: &Data<'_>| {
+            model.resume(params, data, &mut Silent).err().expect("refused").to_string()
+        };
+        assert!(refused(&Params::default(), &data).contains("only descent"));
+        let wide = Data { x: Matrix::new(&x, 200, 3).expect("fits"), ..data };
+        assert!(refused(&descent(), &wide).contains("fitted on 2 columns"));
+        let two = Target::Values { values: &y, outputs: 2 };
+        let half = Data { x: Matrix::new(&x[..300], 150, 2).expect("fits"), y: two, ..data };
+        assert!(refused(&descent(), &half).contains("another kind"));
+    }
+}

@@ -1,0 +1,235 @@
+"""What the regressor and the classifier share: parameters, fitting, fitted attributes."""
+
+import json
+import warnings
+from abc import ABCMeta, abstractmethod
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rffnet._callbacks import STACK, CallbackSupportMixin, Watch
+from rffnet._card import model_card
+from rffnet._data import names_of, rows_of, seed_of, threads_of
+from rffnet._rffnet import Model
+
+# Parameters that Rust takes under the same name; None leaves the choice to the preset.
+PASSED_ON = (
+    "preset", "solver", "loss", "kernel", "sampling", "init", "n_random_features", "alpha", "penalty", "alpha_theta",
+    "penalty_theta", "l1_ratio", "lr", "schedule", "batch_size", "max_iter", "n_iter_no_change", "missing", "spectrum",
+    "linear", "committee", "effort", "budget",
+)  # fmt: skip
+
+
+class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+    """The method behind both estimators."""
+
+    def __init__(
+        self,
+        *,
+        preset="auto",
+        solver="auto",
+        loss=None,
+        kernel=None,
+        sampling=None,
+        init=None,
+        n_random_features=None,
+        alpha=None,
+        penalty=None,
+        alpha_theta=None,
+        penalty_theta=None,
+        l1_ratio=None,
+        lr=None,
+        schedule=None,
+        batch_size=None,
+        max_iter=None,
+        early_stopping="auto",
+        n_iter_no_change=None,
+        validation_fraction=None,
+        missing="error",
+        spectrum=None,
+        linear=None,
+        committee=None,
+        effort=None,
+        budget=None,
+        warm_start=False,
+        random_state=0,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.preset = preset
+        self.solver = solver
+        self.loss = loss
+        self.kernel = kernel
+        self.sampling = sampling
+        self.init = init
+        self.n_random_features = n_random_features
+        self.alpha = alpha
+        self.penalty = penalty
+        self.alpha_theta = alpha_theta
+        self.penalty_theta = penalty_theta
+        self.l1_ratio = l1_ratio
+        self.lr = lr
+        self.schedule = schedule
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.missing = missing
+        self.spectrum = spectrum
+        self.linear = linear
+        self.committee = committee
+        self.effort = effort
+        self.budget = budget
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @abstractmethod
+    def _goal(self, y):
+        """The target as Rust takes it: a table of float64, or codes and class names."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "mean"
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def _options(self):
+        """The parameters, for Rust."""
+        options = {name: getattr(self, name) for name in PASSED_ON}
+        options["seed"] = seed_of(self.random_state)
+        options["validation_fraction"] = self.validation_fraction
+        if self.early_stopping not in ("auto", True, False):
+            raise ValueError(f"early_stopping is {self.early_stopping!r}; it must be 'auto', True or False")
+        if self.early_stopping is False:
+            options["validation_fraction"] = 0.0
+        return options
+
+    def _train(self, X, y, weight, *, options=None, before=None):
+        """Fit to checked data, from the model `before` if there is one."""
+        options = self._options() if options is None else options
+        goal = self._goal(y)
+        if before is None and self.warm_start:
+            before = getattr(self, "_model", None)
+        epochs = None if options["solver"] in ("auto", "varpro") else options["max_iter"]
+        watch = Watch(self, X, y, weight, epochs)
+        threads = threads_of(self.n_jobs)
+        if before is None:
+            made = 0
+            model = Model.fit(options, X, goal, weight, names_of(self), watch.callback, threads)
+        else:
+            made = self.n_iter_
+            model = before.resume(options, X, goal, weight, watch.callback, threads)
+        self._adopt(model)
+        self.n_iter_ += made
+        watch.done(lambda: {name: value for name, value in vars(self).items() if name not in self.get_params()})
+        for warning in self._summary["warnings"]:
+            warnings.warn(warning, UserWarning, stacklevel=STACK)
+        return self
+
+    def _one_epoch(self):
+        """The options of `partial_fit`: one epoch of descent over all rows given."""
+        if self.solver == "varpro":
+            raise ValueError("partial_fit descends, epoch by epoch; choose solver='adam' or 'sgd', or leave it at 'auto'")
+        return self._options() | {
+            "solver": "adam" if self.solver == "auto" else self.solver,
+            "schedule": "constant",
+            "max_iter": 1,
+            "n_iter_no_change": None,
+            "validation_fraction": 0.0,
+        }
+
+    def _adopt(self, model):
+        """Take a fitted model and show what is in it."""
+        self._model = model
+        card = json.loads(model.card)
+        self._summary, self._plan = card["summary"], card["params"]
+        self.relevances_ = model.relevances.astype(np.float64)
+        self.feature_importances_ = model.importances.astype(np.float64)
+        self.n_iter_ = self._summary["epochs"]
+        self.stopped_ = self._summary["stopped"]
+        losses = self._summary["losses"]
+        self.history_ = {
+            "epoch": [loss["epoch"] for loss in losses],
+            "train_loss": [loss["train"] for loss in losses],
+            "validation_loss": [loss["validation"] for loss in losses],
+            "relevances": model.relevance_history,
+        }
+        self.validation_loss_ = self._summary["validation_loss"]
+        self.n_random_features_ = self._plan["random-features"]
+
+    def _rows(self, X):
+        """Rows to predict."""
+        check_is_fitted(self)
+        return rows_of(self, X, reset=False, missing=self.missing == "mean")
+
+    @property
+    def head_(self):
+        """Coefficients of the random features, (n_outputs, n_networks * n_random_features_), in units of the output."""
+        return self._head()[0]
+
+    @property
+    def linear_(self):
+        """Coefficients of the standardised columns, (n_outputs, n_features_in_); zeros without linear terms."""
+        return self._head()[1]
+
+    @property
+    def intercept_(self):
+        """The constant term of each output, (n_outputs,), in units of the output."""
+        return self._head()[2]
+
+    @property
+    def coef_(self):
+        """The root mean square slope of f along each standardised column, (n_features_in_,).
+
+        For a linear f these are its coefficients, hence the name. The sign is that of the linear term where there is one
+        output, and positive otherwise. scikit-learn's `SelectFromModel` and `RFE` rank columns by it; the coefficients of the
+        random features are in `head_`.
+        """
+        linear = self.linear_
+        down = linear[0] < 0 if len(linear) == 1 else np.zeros(linear.shape[1], dtype=bool)
+        return np.where(down, -self.feature_importances_, self.feature_importances_)
+
+    def _head(self):
+        if not hasattr(self, "_model"):
+            raise AttributeError(f"this {type(self).__name__} is not fitted yet")
+        return self._model.head()
+
+    def save(self, path):
+        """Write the model file, which the command `rffnet` reads too.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to; conventionally ends in `.rffnet`.
+        """
+        check_is_fitted(self)
+        self._model.save(path)
+
+    def to_onnx(self):
+        """The model as an ONNX graph, scaling and labels included.
+
+        Returns
+        -------
+        onnx : bytes
+            What goes into an `.onnx` file; any ONNX runtime predicts with it.
+        """
+        check_is_fitted(self)
+        return self._model.to_onnx()
+
+    def model_card(self):
+        """A description of the fitted model for people, in Markdown.
+
+        Returns
+        -------
+        card : str
+            What was learned from what, how it went, and which columns matter.
+        """
+        check_is_fitted(self)
+        return model_card(self)

@@ -1,0 +1,167 @@
+"""Variable selection: TopK, Algorithm 3 of the paper."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from rffnet._base import RFFNet
+from rffnet._classifier import RFFNetClassifier
+from rffnet._data import rows_of, threads_of, weights_of
+from rffnet._regressor import RFFNetRegressor
+
+# Fewer rows than this are not split.
+FEW = 20
+
+
+class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Keeps the columns of largest relevance, as many as predict best.
+
+    An estimator is fitted to one part of the rows. On the other part, it is scored with its 0, 1, 2, ... most relevant
+    columns, the others being switched off, and the number with the best score is kept.
+
+    Parameters
+    ----------
+    estimator : RFFNetRegressor or RFFNetClassifier, default=None
+        What to fit. None: a classifier if the target is text, a truth value or has two values, else a regressor; without
+        linear terms, which relevances know nothing of.
+    selection_fraction : float, default=0.2
+        Share of the rows to score on. With fewer than 20 rows, all are used for both.
+    min_features_to_select : int, default=1
+        Columns that are kept at least.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the split.
+
+    Attributes
+    ----------
+    estimator_ : RFFNetRegressor or RFFNetClassifier
+        The fitted estimator.
+    support_ : ndarray of shape (n_features_in_,)
+        Which columns are kept.
+    n_features_ : int
+        How many.
+    order_ : ndarray of shape (n_features_in_,)
+        Columns by falling relevance.
+    ranking_ : ndarray of shape (n_features_in_,)
+        The place of each column in that order, from 1.
+    scores_ : ndarray of shape (n_features_in_ + 1,)
+        Scores with 0, 1, 2, ... columns: minus the mean squared error, or the AUC.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the data had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffnet import TopKSelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 6))
+    >>> y = np.sin(X[:, 1]) * X[:, 4]
+    >>> TopKSelector().fit(X, y).get_support(indices=True).tolist()
+    [1, 4]
+    """
+
+    def __init__(self, estimator=None, *, selection_fraction=0.2, min_features_to_select=1, random_state=0):
+        self.estimator = estimator
+        self.selection_fraction = selection_fraction
+        self.min_features_to_select = min_features_to_select
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        if self.estimator is not None:
+            tags.input_tags.allow_nan = self.estimator.__sklearn_tags__().input_tags.allow_nan
+        return tags
+
+    def fit(self, X, y, **fit_params):
+        """Fit the estimator, score its columns, select.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The columns.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The target.
+        **fit_params : dict
+            Passed to the estimator's `fit`, row by row where they have as many rows as `X`.
+
+        Returns
+        -------
+        self : TopKSelector
+            Fitted.
+        """
+        missing = self.__sklearn_tags__().input_tags.allow_nan
+        X, y = rows_of(self, X, y, reset=True, missing=missing, multi_output=True, ensure_min_samples=2)
+        estimator = self._chosen(y)
+        if _routing_enabled():
+            fit_params = process_routing(self, "fit", **fit_params).estimator.fit
+        learn, score = self._split(y, isinstance(estimator, RFFNetClassifier))
+        weight = fit_params.get("sample_weight")
+        fit_params = {name: _safe_indexing(value, learn) for name, value in fit_params.items()}
+        self.estimator_ = estimator.fit(X[learn], y[learn], **fit_params)
+        order, scores, best = self._score(X[score], y[score], None if weight is None else _safe_indexing(weight, score))
+        if not 0 <= self.min_features_to_select <= X.shape[1]:
+            raise ValueError(
+                f"min_features_to_select is {self.min_features_to_select}; it must be between 0 and {X.shape[1]}"
+            )
+        if best < self.min_features_to_select:
+            rest = scores[self.min_features_to_select :]
+            best = self.min_features_to_select + int(np.argmax(rest))
+        self.order_, self.scores_, self.n_features_ = np.asarray(order), np.asarray(scores), best
+        self.ranking_ = np.empty(len(order), dtype=int)
+        self.ranking_[self.order_] = np.arange(1, len(order) + 1)
+        self.support_ = self.ranking_ <= best
+        return self
+
+    def _chosen(self, y):
+        """A copy of the estimator, or the one that suits the target, as the command chooses it."""
+        if self.estimator is not None:
+            if not isinstance(self.estimator, RFFNet):
+                raise ValueError(
+                    f"estimator is a {type(self.estimator).__name__}; it must be an RFFNetRegressor or RFFNetClassifier"
+                )
+            return clone(self.estimator)
+        classes = y.ndim == 1 and (y.dtype.kind in "OSUb" or len(np.unique(y)) == 2)
+        # Columns are ranked by relevance, which knows nothing of linear terms.
+        return RFFNetClassifier(linear=False) if classes else RFFNetRegressor(linear=False)
+
+    def _split(self, y, classes):
+        """Rows to learn from and rows to score on."""
+        everything = np.arange(len(y))
+        if len(y) < FEW:
+            return everything, everything
+        # Classes of a single row cannot be in both parts.
+        stratify = y if classes and np.unique(y, return_counts=True)[1].min() > 1 else None
+        return train_test_split(
+            everything, test_size=self.selection_fraction, random_state=self.random_state, stratify=stratify
+        )
+
+    def _score(self, X, y, weight):
+        estimator = self.estimator_
+        if isinstance(estimator, RFFNetClassifier):
+            known = np.isin(y, estimator.classes_)
+            X, y, weight = X[known], y[known], None if weight is None else np.asarray(weight)[known]
+        goal = estimator._goal(y)
+        return estimator._model.top_k(X, goal, weights_of(weight, X), threads_of(estimator.n_jobs))
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def get_metadata_routing(self):
+        """How metadata reach the estimator.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            All of `fit` goes to the estimator's `fit`.
+        """
+        estimator = RFFNetRegressor() if self.estimator is None else self.estimator
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=type(self).__name__).add(estimator=estimator, method_mapping=mapping)

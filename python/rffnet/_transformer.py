@@ -1,0 +1,141 @@
+"""Random Fourier features as a transformer."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rffnet import _rffnet
+from rffnet._data import rows_of, seed_of, threads_of
+
+
+class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Random Fourier features of a product ARD kernel: sqrt(2/s) cos(omega . (theta o x) + phase).
+
+    The inner product of two transformed rows approximates their kernel. In place of scikit-learn's `RBFSampler(gamma=g)` use
+    `RFFTransformer(relevances=np.sqrt(2 * g))`.
+
+    Parameters
+    ----------
+    kernel : {'gaussian', 'laplace', 'cauchy', 'matern32', 'matern52'}, default='gaussian'
+        The kernel.
+    n_random_features : int, default=100
+        Features to make.
+    relevances : None, float, array-like of shape (n_features,) or fitted estimator, default=None
+        theta: one over the length scale of every column, or of each. None is 1. A fitted `RFFNetRegressor` or
+        `RFFNetClassifier` gives its relevances, and the standardisation they belong to.
+    sampling : {'iid', 'orthogonal'}, default='iid'
+        How frequencies are drawn; 'orthogonal' is for the Gaussian kernel.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the frequencies.
+    n_jobs : int, default=None
+        Threads; None is all cores.
+
+    Attributes
+    ----------
+    relevances_ : ndarray of shape (n_features_in_,)
+        theta.
+    frequencies_ : ndarray of shape (n_features_in_, n_random_features)
+        omega.
+    phases_ : ndarray of shape (n_random_features,)
+        The phases.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the data had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rffnet import RFFTransformer
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> Z = RFFTransformer(n_random_features=20_000).fit_transform(X)
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-0.5)) < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel="gaussian",
+        n_random_features=100,
+        relevances=None,
+        *,
+        sampling="iid",
+        random_state=0,
+        n_jobs=None,
+    ):
+        self.kernel = kernel
+        self.n_random_features = n_random_features
+        self.relevances = relevances
+        self.sampling = sampling
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+    def fit(self, X, y=None):
+        """Draw the frequencies.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Only the number of columns, and their names, are looked at.
+        y : Ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        self : RFFTransformer
+            Fitted.
+        """
+        X = rows_of(self, X, reset=True)
+        columns = X.shape[1]
+        self._mean, self._inverse = np.zeros(columns, np.float32), np.ones(columns, np.float32)
+        self.relevances_ = self._theta(columns)
+        self.frequencies_, self.phases_ = _rffnet.frequencies(
+            self.kernel, self.sampling, columns, self.n_random_features, seed_of(self.random_state)
+        )
+        self._n_features_out = len(self.phases_)
+        return self
+
+    def _theta(self, columns):
+        theta = self.relevances
+        if hasattr(theta, "relevances_") and hasattr(theta, "_model"):
+            tensors = theta._model.tensors()
+            self._mean, self._inverse = tensors["scale.mean"], tensors["scale.inverse"]
+            theta = theta.relevances_
+        elif theta is None or isinstance(theta, Real):
+            theta = np.full(columns, 1.0 if theta is None else theta)
+        elif isinstance(theta, BaseEstimator):
+            check_is_fitted(theta)
+            raise ValueError(f"relevances is a {type(theta).__name__}; it must be an RFFNetRegressor or RFFNetClassifier")
+        theta = np.ascontiguousarray(theta, dtype=np.float32)
+        if theta.shape != (columns,):
+            raise ValueError(f"relevances has the shape {theta.shape}, but there are {columns} columns")
+        if not np.isfinite(theta).all():
+            raise ValueError("relevances must be finite numbers")
+        return theta
+
+    def transform(self, X):
+        """Random features of rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_random_features)
+            The features, float32.
+        """
+        check_is_fitted(self)
+        X = rows_of(self, X)
+        threads = threads_of(self.n_jobs)
+        theta, omega = self.relevances_, self.frequencies_
+        return _rffnet.transform(X, self._mean, self._inverse, theta, omega, self.phases_, threads)

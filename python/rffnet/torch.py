@@ -1,0 +1,315 @@
+"""The paper's layer for PyTorch: random Fourier features with learnable relevances, and the network made of them.
+
+PyTorch is not among the package's dependencies: `pip install torch`.
+"""
+
+import copy
+import json
+import math
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from rffnet import _rffnet
+from rffnet._file import estimator_of
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    raise ImportError("rffnet.torch needs PyTorch: pip install torch") from error
+
+__all__ = ["RFFLayer", "RFFNet"]
+
+
+class RFFLayer(nn.Module):
+    """Random Fourier features with learnable relevances: sqrt(2/s) cos(omega . (theta o x) + phase).
+
+    A drop-in for a linear layer and its activation. The relevances `theta` are a parameter; frequencies and phases are
+    buffers, drawn as the estimators draw them.
+
+    Parameters
+    ----------
+    in_features : int
+        Columns of the input.
+    out_features : int
+        Random features.
+    kernel : {'gaussian', 'laplace', 'cauchy', 'matern32', 'matern52'}, default='gaussian'
+        The ARD kernel that inner products of the output approximate.
+    sampling : {'iid', 'orthogonal'}, default='iid'
+        How frequencies are drawn; 'orthogonal' is for the Gaussian kernel.
+    relevances : float or array-like of shape (in_features,), default=None
+        Where theta starts; None is 1/sqrt(in_features).
+    seed : int, default=0
+        The seed of the frequencies.
+    device, dtype : optional
+        As for any module.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from rffnet.torch import RFFLayer
+    >>> layer = RFFLayer(3, 50)
+    >>> layer(torch.zeros(2, 3)).shape
+    torch.Size([2, 50])
+    """
+
+    def __init__(
+        self,
+        in_features,
+        out_features,
+        kernel="gaussian",
+        *,
+        sampling="iid",
+        relevances=None,
+        seed=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        self.in_features, self.out_features, self.kernel = in_features, out_features, kernel
+        omega, phase = _rffnet.frequencies(kernel, sampling, in_features, out_features, seed)
+        start = 1 / math.sqrt(in_features) if relevances is None else relevances
+        theta = torch.as_tensor(start, dtype=torch.float32).expand(in_features).clone()
+        place = {"device": device, "dtype": torch.get_default_dtype() if dtype is None else dtype}
+        self.theta = nn.Parameter(theta.to(**place))
+        self.register_buffer("omega", torch.from_numpy(omega).to(**place))
+        self.register_buffer("phase", torch.from_numpy(phase).to(**place))
+
+    @property
+    def relevances(self):
+        """|theta|, without a gradient."""
+        return self.theta.detach().abs()
+
+    def forward(self, x):
+        """The features of rows, (..., in_features) to (..., out_features)."""
+        return math.sqrt(2 / self.out_features) * torch.cos((x * self.theta) @ self.omega + self.phase)
+
+    def extra_repr(self):
+        """What `print` shows."""
+        return f"in_features={self.in_features}, out_features={self.out_features}, kernel={self.kernel}"
+
+
+class _Network(nn.Module):
+    """One network: features, head and, if wanted, linear terms."""
+
+    def __init__(self, features, outputs, linear):
+        super().__init__()
+        place = {"device": features.theta.device, "dtype": features.theta.dtype}
+        self.features = features
+        self.head = nn.Linear(features.out_features, outputs, **place)
+        self.linear = nn.Linear(features.in_features, outputs, bias=False, **place) if linear else None
+
+    def forward(self, x):
+        f = self.head(self.features(x))
+        return f if self.linear is None else f + self.linear(x)
+
+
+class RFFNet(nn.Module):
+    """The paper's network: standardised columns, random features, a linear head.
+
+    Parameters
+    ----------
+    in_features : int
+        Columns.
+    out_features : int, default=1
+        Outputs: numbers, one logit for two classes, or one logit per class.
+    n_random_features : int, default=300
+        Random features of each network.
+    kernel : str, default='gaussian'
+        As in `RFFLayer`.
+    sampling : str, default='iid'
+        As in `RFFLayer`.
+    linear : bool, default=False
+        Linear terms beside the features.
+    committee : int, default=1
+        Networks that are averaged.
+    seed : int, default=0
+        The seed of the frequencies; further networks have the seeds that follow.
+    device, dtype : optional
+        As for any module.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> from rffnet import RFFNetRegressor
+    >>> from rffnet.torch import RFFNet
+    >>> X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    >>> model = RFFNetRegressor(effort="quick").fit(X, X[:, 0] ** 2)
+    >>> net = RFFNet.from_estimator(model).eval()
+    >>> bool(np.allclose(net(torch.from_numpy(X)).detach()[:, 0], model.predict(X), atol=1e-3))
+    True
+    """
+
+    def __init__(
+        self,
+        in_features,
+        out_features=1,
+        n_random_features=300,
+        kernel="gaussian",
+        *,
+        sampling="iid",
+        linear=False,
+        committee=1,
+        seed=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        place = {"device": device, "dtype": torch.get_default_dtype() if dtype is None else dtype}
+        layers = [
+            RFFLayer(in_features, n_random_features, kernel, sampling=sampling, seed=seed + m, **place)
+            for m in range(committee)
+        ]
+        self.networks = nn.ModuleList(_Network(layer, out_features, linear) for layer in layers)
+        for name, size, value in (
+            ("mean", in_features, 0.0),
+            ("inverse", in_features, 1.0),
+            ("target_mean", out_features, 0.0),
+            ("target_scale", out_features, 1.0),
+            ("low", out_features, -math.inf),
+            ("high", out_features, math.inf),
+        ):
+            self.register_buffer(name, torch.full((size,), value, **place))
+
+    @property
+    def relevances(self):
+        """|theta|, averaged over the networks, without a gradient."""
+        return torch.stack([network.features.relevances for network in self.networks]).mean(0)
+
+    def forward(self, x):
+        """Outputs of rows: numbers or logits, (..., in_features) to (..., out_features)."""
+        x = (x - self.mean) * self.inverse
+        f = sum(network(x) for network in self.networks) / len(self.networks)
+        f = self.target_mean + self.target_scale * f
+        # The range that predictions of an exact fit are kept in; gradients would end there.
+        return f if self.training else torch.clamp(f, self.low, self.high)
+
+    @classmethod
+    def from_estimator(cls, estimator):
+        """The network of a fitted estimator, standardisation included.
+
+        Parameters
+        ----------
+        estimator : RFFNetRegressor or RFFNetClassifier
+            Fitted.
+
+        Returns
+        -------
+        net : RFFNet
+            float32, on the CPU; in `eval` mode it predicts what the estimator's `predict` or `decision_function` does.
+        """
+        check_is_fitted(estimator)
+        card = json.loads(estimator._model.card)
+        tensors = {name: torch.from_numpy(value.copy()) for name, value in estimator._model.tensors().items()}
+        omega = tensors["omega"]
+        stacked = omega.ndim == 3
+        members = omega.shape[0] if stacked else 1
+        columns, features = omega.shape[-2:]
+        outputs = tensors["intercept"].shape[-1]
+        net = cls(columns, outputs, features, linear="linear" in tensors, committee=members, dtype=torch.float32)
+        part = {name: value if stacked else value[None] for name, value in tensors.items()}
+        # The head is stated for features with another factor in the paper's preset.
+        factor = card["feature_scale"] / math.sqrt(2 / features)
+        with torch.no_grad():
+            for m, network in enumerate(net.networks):
+                network.features.kernel = card["kernel"]
+                network.features.theta.copy_(part["theta"][m])
+                network.features.omega.copy_(omega[m] if stacked else omega)
+                network.features.phase.copy_(part["phase"][m])
+                network.head.weight.copy_(factor * part["beta"][m].T)
+                network.head.bias.copy_(part["intercept"][m])
+                if network.linear is not None:
+                    network.linear.weight.copy_(part["linear"][m].T)
+            net.mean.copy_(tensors["scale.mean"])
+            net.inverse.copy_(tensors["scale.inverse"])
+            net.target_mean.copy_(tensors["scale.target_mean"])
+            net.target_scale.copy_(tensors["scale.target_scale"])
+            if card["guard"]:
+                low, high = zip(*card["guard"], strict=True)
+                net.low.copy_(torch.tensor(low))
+                net.high.copy_(torch.tensor(high))
+        return net
+
+    def to_estimator(self, estimator, X, y):
+        """An estimator that predicts what this network does.
+
+        Parameters
+        ----------
+        estimator : RFFNetRegressor or RFFNetClassifier
+            What to make; it is copied.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows: their columns name the model's, and importances are measured on them.
+        y : array-like
+            Their target, which names the classes.
+
+        Returns
+        -------
+        estimator : RFFNetRegressor or RFFNetClassifier
+            Fitted, with `save`, `predict` and everything else.
+        """
+        # One epoch of descent writes everything that is not a number: classes, names, the loss.
+        like = clone(estimator).set_params(solver="adam", n_random_features=1, max_iter=1, spectrum=None, linear=None)
+        like.set_params(committee=None, budget=None, warm_start=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of an epoch that nobody is interested in
+            like.fit(X, y)
+        net = copy.deepcopy(self).to(device="cpu", dtype=torch.float32)
+        if net.mean.numel() != like.n_features_in_ or net.target_mean.numel() != like._model.outputs:
+            raise ValueError(
+                f"the network has {net.mean.numel()} columns and {net.target_mean.numel()} outputs, but the data need "
+                f"{like.n_features_in_} and {like._model.outputs}"
+            )
+        rows = torch.from_numpy(np.ascontiguousarray(like._rows(X)))
+        tensors = net._tensors() | {"importance": net._importances(rows)}
+        card = json.loads(like._model.card)
+        features = net.networks[0].features.out_features
+        card["feature_scale"] = math.sqrt(2 / features)
+        card["kernel"] = net.networks[0].features.kernel
+        card["params"]["random-features"] = features
+        bounded = bool(torch.isfinite(net.low).all() and torch.isfinite(net.high).all())
+        card["guard"] = list(zip(net.low.tolist(), net.high.tolist(), strict=True)) if bounded else []
+        made = estimator_of(like._model.with_tensors(tensors, json.dumps(card)))
+        for name in ("feature_names_in_", "classes_", "_flat"):
+            if hasattr(like, name):
+                setattr(made, name, getattr(like, name))
+        return made
+
+    def _tensors(self):
+        """As the model file has them."""
+
+        def stack(part):
+            parts = [part(network).detach().numpy() for network in self.networks]
+            return np.ascontiguousarray(np.stack(parts) if len(parts) > 1 else parts[0])
+
+        tensors = {
+            "theta": stack(lambda n: n.features.theta),
+            "omega": stack(lambda n: n.features.omega),
+            "phase": stack(lambda n: n.features.phase),
+            "beta": stack(lambda n: n.head.weight.T),
+            "intercept": stack(lambda n: n.head.bias),
+            "scale.mean": self.mean.numpy(),
+            "scale.inverse": self.inverse.numpy(),
+            "scale.target_mean": self.target_mean.double().numpy(),
+            "scale.target_scale": self.target_scale.double().numpy(),
+        }
+        if self.networks[0].linear is not None:
+            tensors["linear"] = stack(lambda n: n.linear.weight.T)
+        return tensors
+
+    def _importances(self, rows):
+        """Root mean square slopes along the standardised columns."""
+        rows = rows.clone().requires_grad_()
+        squares = torch.zeros(rows.shape[1])
+        self.train()
+        outputs = self(rows)
+        if outputs.shape[1] > 1:
+            outputs = outputs / self.target_scale
+        for output in outputs.unbind(1):
+            (slopes,) = torch.autograd.grad(output.sum(), rows, retain_graph=True)
+            squares += slopes.square().mean(0)
+        spread = torch.where(self.inverse > 0, 1 / self.inverse, 0.0)
+        return (squares.sqrt() * spread).numpy()
+

@@ -1,0 +1,26 @@
+"""Data and helpers the tests share."""
+
+import os
+
+# Before scikit-learn is imported: some of its checks look at it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def curve():
+    """300 rows of 5 columns, of which the first two matter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5)).astype(np.float32)
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.normal(size=300)
+    return X, y
+
+
+@pytest.fixture
+def ring():
+    """300 rows of 4 columns, and whether they lie within a circle of the first two."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    return X, np.where(X[:, 0] ** 2 + X[:, 1] ** 2 < 1.4, "in", "out")

@@ -1,0 +1,112 @@
+"""The PyTorch layer; a step of its own, since PyTorch is large."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from rffnet import RFFNetClassifier, RFFNetRegressor, RFFTransformer, load  # noqa: E402
+from rffnet.torch import RFFLayer, RFFNet  # noqa: E402
+
+
+def test_the_layer_is_the_transformer():
+    X = np.random.default_rng(0).normal(size=(7, 3)).astype(np.float32)
+    layer = RFFLayer(3, 40, "matern32", relevances=[0.5, 1.0, 0.0], seed=4)
+    same = RFFTransformer("matern32", 40, [0.5, 1.0, 0.0], random_state=4).fit_transform(X)
+    assert np.allclose(layer(torch.from_numpy(X)).detach(), same, atol=1e-5)
+
+
+def test_gradients_reach_the_relevances_alone():
+    layer = RFFLayer(3, 8, dtype=torch.float64)
+    assert [name for name, _ in layer.named_parameters()] == ["theta"]
+    x = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+
+    def forward(x, theta):
+        return torch.func.functional_call(layer, {"theta": theta}, (x,))
+
+    assert torch.autograd.gradcheck(forward, (x, layer.theta.detach().clone().requires_grad_()))
+
+
+def test_state_and_moves():
+    net = RFFNet(4, 2, 30, linear=True, committee=2, seed=1)
+    other = RFFNet(4, 2, 30, linear=True, committee=2, seed=9)
+    other.load_state_dict(net.state_dict())
+    x = torch.randn(6, 4)
+    assert torch.equal(net(x), other(x))
+    wide = other.to(torch.float64)
+    assert wide(x.double()).dtype == torch.float64
+    assert all(b.dtype == torch.float64 for b in wide.buffers())
+    meta = RFFLayer(4, 3).to("meta")
+    assert meta.omega.device.type == meta.theta.device.type == "meta"
+    assert net(torch.randn(2, 3, 4)).shape == (2, 3, 2)
+
+
+def test_it_trains_inside_a_network():
+    torch.manual_seed(0)
+    x = torch.rand(512, 6) * 4 - 2
+    y = torch.sin(2 * x[:, :1]) + x[:, 1:2] ** 2
+    net = torch.nn.Sequential(RFFLayer(6, 200), torch.nn.Linear(200, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+    before = net[0].relevances.clone()
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.02)
+    for _ in range(300):
+        optimiser.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        optimiser.step()
+    assert loss < 0.1 * y.var()
+    after = net[0].relevances
+    assert after[:2].min() > 2 * after[2:].max() and not torch.equal(before, after)
+
+
+def test_it_compiles():
+    net = RFFNet(4, 1, 30)
+    x = torch.randn(9, 4)
+    try:
+        compiled = torch.compile(net, fullgraph=True, backend="eager")(x)
+    except RuntimeError as error:  # no support for this Python
+        pytest.skip(str(error))
+    assert torch.allclose(compiled, net(x), atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{"effort": "quick"}, {}, {"preset": "paper", "max_iter": 3}, {"solver": "adam"}])
+def test_from_an_estimator_and_back(options, curve, tmp_path):
+    X, y = curve
+    model = RFFNetRegressor(**options).fit(X, y)
+    net = RFFNet.from_estimator(model).eval()
+    expected = model.predict(X)
+    assert np.allclose(net(torch.from_numpy(X)).detach()[:, 0], expected, atol=1e-3)
+    assert np.allclose(net.relevances, model.relevances_, atol=1e-6)
+    again = net.to_estimator(RFFNetRegressor(), X, y)
+    assert np.allclose(again.predict(X), expected, atol=1e-4)
+    assert np.allclose(again.feature_importances_, model.feature_importances_, rtol=1e-2, atol=1e-3)
+    again.save(tmp_path / "m.rffnet")
+    assert np.array_equal(load(tmp_path / "m.rffnet").predict(X), again.predict(X))
+
+
+def test_classes(ring):
+    X, y = ring
+    three = np.where(X[:, 2] > 1, "up", y)
+    for target in (y, three):
+        model = RFFNetClassifier(effort="quick").fit(X, target)
+        net = RFFNet.from_estimator(model).eval()
+        f = net(torch.from_numpy(X)).detach().numpy()
+        assert np.allclose(f[:, 0] if f.shape[1] == 1 else f, model.decision_function(X), atol=1e-2, rtol=1e-3)
+        again = net.to_estimator(RFFNetClassifier(), X, target)
+        assert np.array_equal(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="columns and"):
+        net.to_estimator(RFFNetClassifier(), X[:, :2], three)
+
+
+def test_a_network_trained_here_becomes_an_estimator(ring):
+    X, y = ring
+    x, t = torch.from_numpy(X), torch.from_numpy((y == "out").astype(np.float32))
+    torch.manual_seed(0)
+    net = RFFNet(4, 1, 100)
+    optimiser = torch.optim.Adam(net.parameters(), lr=0.02)
+    for _ in range(200):
+        optimiser.zero_grad()
+        torch.nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], t).backward()
+        optimiser.step()
+    model = net.to_estimator(RFFNetClassifier(), X, y)
+    assert model.score(X, y) > 0.9
+    assert set(np.argsort(model.feature_importances_)[-2:]) == {0, 1}
