@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COMMAND = os.path.join(ROOT, "target", "release", "rffnet")
+COMMAND = os.environ.get("RFFNET_BIN", os.path.join(ROOT, "target", "release", "rffnet"))
 
 # Name: (metric, the paper's RFFNet as mean and standard deviation, columns that matter).
 SIMULATED = {
@@ -124,7 +124,7 @@ def real(names, preset, splits, data_dir, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", default="paper")
+    parser.add_argument("--preset", default="auto")
     parser.add_argument("--sets", default="", help="comma-separated; all without it")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--splits", type=int, default=5)

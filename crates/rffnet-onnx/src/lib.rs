@@ -76,12 +76,34 @@ fn standardised(graph: &mut Graph, parts: &Parts, x: &Value) -> Value {
     let inverse = graph.floats("inverse", &[d], &parts.inverse);
     let centred = graph.node("Sub", &[x, &mean], "centred");
     let z = graph.node("Mul", &[&centred, &inverse], "standardised");
-    if !parts.card.fills_in() {
-        return z;
+    let z = if parts.card.fills_in() {
+        let zero = graph.floats("zero", &[], &[0.0]);
+        let missing = graph.node("IsNaN", &[&z], "missing");
+        graph.node("Where", &[&missing, &zero, &z], "filled")
+    } else {
+        z
+    };
+    match &parts.bend {
+        Some(bend) => bent(graph, bend, &z),
+        None => z,
     }
-    let zero = graph.floats("zero", &[], &[0.0]);
-    let missing = graph.node("IsNaN", &[&z], "missing");
-    graph.node("Where", &[&missing, &zero, &z], "filled")
+}
+
+/// `z / sqrt(1 + bend z^2)`; z is cut off where its square would overflow, in bent columns alone.
+fn bent(graph: &mut Graph, bend: &[f32], z: &Value) -> Value {
+    let d = bend.len();
+    let limits: Vec<f32> = bend.iter().map(|&b| if b > 0.0 { 1e6 } else { f32::MAX }).collect();
+    let lowest: Vec<f32> = limits.iter().map(|l| -l).collect();
+    let (highest, lowest) = (graph.floats("far", &[d], &limits), graph.floats("far_below", &[d], &lowest));
+    let cut = graph.node("Min", &[z, &highest], "not_too_high");
+    let cut = graph.node("Max", &[&cut, &lowest], "not_too_far");
+    let factor = graph.floats("bend", &[d], bend);
+    let one = graph.floats("unit", &[], &[1.0]);
+    let scaled = graph.node("Mul", &[&factor, &cut], "bend_z");
+    let square = graph.node("Mul", &[&scaled, &cut], "bend_z2");
+    let sum = graph.node("Add", &[&one, &square], "one_bend_z2");
+    let root = graph.node("Sqrt", &[&sum], "root");
+    graph.node("Div", &[&cut, &root], "bent")
 }
 
 /// The networks' average in units of the target, kept within the guard: `N x k`, 64 bits.

@@ -48,6 +48,8 @@ pub(crate) struct Parts {
     pub(crate) card: Card,
     pub(crate) mean: Vec<f32>,
     pub(crate) inverse: Vec<f32>,
+    /// How columns with long tails are bent; none if no column is.
+    pub(crate) bend: Option<Vec<f32>>,
     pub(crate) networks: Vec<Network>,
     /// Averaged over the networks, as are the linear terms (`d x k`; none if the model has none).
     pub(crate) intercept: Vec<f32>,
@@ -93,6 +95,10 @@ impl Parts {
             networks: (0..m).map(network).collect(),
             mean: file.f32s("scale.mean", d)?,
             inverse: file.f32s("scale.inverse", d)?,
+            bend: match file.has("scale.bend") {
+                true => Some(file.f32s("scale.bend", d)?),
+                false => None,
+            },
             intercept: averaged(&file.f32s("intercept", m * k)?, m),
             linear: match file.has("linear") {
                 true => Some(averaged(&file.f32s("linear", m * d * k)?, m)),

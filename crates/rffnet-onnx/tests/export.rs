@@ -123,6 +123,22 @@ fn learned_and_heavy_tailed_spectra() {
 }
 
 #[test]
+fn long_tails_are_bent() {
+    let tailed = |seed, n| -> Vec<f32> {
+        rows(seed, n).chunks(COLUMNS).flat_map(|r| [(3.0 * r[0]).exp(), r[1], r[2], r[3]]).collect()
+    };
+    let (train, new) = (tailed(1, 400), tailed(2, 90));
+    let values: Vec<f64> = train.chunks(COLUMNS).map(|r| f64::from(r[0]).ln().sin()).collect();
+    let model = fitted(&quick(), &train, Target::Values { values: &values, outputs: 1 });
+    assert!(model.summary().chosen.contains("bent"), "{}", model.summary().chosen);
+    let graph = exported(&model);
+    assert_eq!(occurrences(&graph, "Sqrt"), 1);
+    let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
+    let got = run(&graph, tensor(&new));
+    assert!(largest_difference(got["prediction"].numbers(), &expected) < TOLERANCE);
+}
+
+#[test]
 fn several_outputs() {
     regression(&quick(), 3, signal, false);
 }

@@ -58,6 +58,8 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Add" | "Sum" => broadcast(inputs, |a, b| a + b),
         "Sub" => broadcast(inputs, |a, b| a - b),
         "Mul" => broadcast(inputs, |a, b| a * b),
+        "Div" => broadcast(inputs, |a, b| a / b),
+        "Sqrt" => a.map(f64::sqrt),
         "Max" => broadcast(inputs, f64::max),
         "Min" => broadcast(inputs, f64::min),
         "Cos" => a.map(f64::cos),
