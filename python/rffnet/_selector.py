@@ -128,7 +128,7 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return clone(self.estimator)
         classes = y.ndim == 1 and (y.dtype.kind in "OSUb" or len(np.unique(y)) == 2)
-        # Columns are ranked by relevance, which knows nothing of linear terms.
+        # Without linear terms columns are ranked by relevance, as Algorithm 3 has it; with them, by importance.
         return RFFNetClassifier(linear=False) if classes else RFFNetRegressor(linear=False)
 
     def _split(self, y, classes):

@@ -167,6 +167,7 @@ class RFFNet(nn.Module):
         for name, size, value in (
             ("mean", in_features, 0.0),
             ("inverse", in_features, 1.0),
+            ("bend", in_features, 0.0),
             ("target_mean", out_features, 0.0),
             ("target_scale", out_features, 1.0),
             ("low", out_features, -math.inf),
@@ -181,7 +182,15 @@ class RFFNet(nn.Module):
 
     def forward(self, x):
         """Outputs of rows: numbers or logits, (..., in_features) to (..., out_features)."""
-        x = (x - self.mean) * self.inverse
+        return self._outputs(self._standardised(x))
+
+    def _standardised(self, x):
+        """Columns as the networks see them; those with long tails are bent (see the model file's page)."""
+        z = (x - self.mean) * self.inverse
+        near = torch.clamp(z, -1e6, 1e6)
+        return torch.where(self.bend > 0, near / torch.sqrt(1 + self.bend * near * near), z)
+
+    def _outputs(self, x):
         f = sum(network(x) for network in self.networks) / len(self.networks)
         f = self.target_mean + self.target_scale * f
         # The range that predictions of an exact fit are kept in; gradients would end there.
@@ -225,6 +234,8 @@ class RFFNet(nn.Module):
                     network.linear.weight.copy_(part["linear"][m].T)
             net.mean.copy_(tensors["scale.mean"])
             net.inverse.copy_(tensors["scale.inverse"])
+            if "scale.bend" in tensors:
+                net.bend.copy_(tensors["scale.bend"])
             net.target_mean.copy_(tensors["scale.target_mean"])
             net.target_scale.copy_(tensors["scale.target_scale"])
             if card["guard"]:
@@ -295,21 +306,22 @@ class RFFNet(nn.Module):
             "scale.target_mean": self.target_mean.double().numpy(),
             "scale.target_scale": self.target_scale.double().numpy(),
         }
+        if bool((self.bend > 0).any()):
+            tensors["scale.bend"] = self.bend.numpy()
         if self.networks[0].linear is not None:
             tensors["linear"] = stack(lambda n: n.linear.weight.T)
         return tensors
 
     def _importances(self, rows):
         """Root mean square slopes along the standardised columns."""
-        rows = rows.clone().requires_grad_()
+        rows = self._standardised(rows).requires_grad_()
         squares = torch.zeros(rows.shape[1])
         self.train()
-        outputs = self(rows)
+        outputs = self._outputs(rows)
         if outputs.shape[1] > 1:
             outputs = outputs / self.target_scale
         for output in outputs.unbind(1):
             (slopes,) = torch.autograd.grad(output.sum(), rows, retain_graph=True)
             squares += slopes.square().mean(0)
-        spread = torch.where(self.inverse > 0, 1 / self.inverse, 0.0)
-        return (squares.sqrt() * spread).numpy()
+        return squares.sqrt().numpy()
 

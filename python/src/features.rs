@@ -46,12 +46,13 @@ pub(crate) fn frequencies<'py>(
 
 /// sqrt(2 / s) cos(omega . (theta o (x - mean) inverse) + phase), row by row.
 #[pyfunction]
-#[pyo3(signature = (x, mean, inverse, theta, omega, phase, threads=None))]
+#[pyo3(signature = (x, mean, inverse, bend, theta, omega, phase, threads=None))]
 pub(crate) fn transform<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f32>,
     mean: PyReadonlyArray1<'py, f32>,
     inverse: PyReadonlyArray1<'py, f32>,
+    bend: Option<PyReadonlyArray1<'py, f32>>,
     theta: PyReadonlyArray1<'py, f32>,
     omega: PyReadonlyArray2<'py, f32>,
     phase: PyReadonlyArray1<'py, f32>,
@@ -60,16 +61,18 @@ pub(crate) fn transform<'py>(
     let rows = matrix(&x)?;
     let (d, s) = (rows.columns(), phase.len());
     let fits = mean.len() == d && inverse.len() == d && theta.len() == d && omega.shape() == [d, s];
+    let fits = fits && bend.as_ref().is_none_or(|b| b.len() == d);
     if !fits || d == 0 || s == 0 {
         return Err(exception(Error::Shape(format!("the arrays do not fit {d} columns and {s} features"))));
     }
     let frequencies = Frequencies::new(omega.as_slice()?, phase.as_slice()?);
     let (mean, inverse, theta) = (mean.as_slice()?, inverse.as_slice()?, theta.as_slice()?);
+    let bend = bend.as_ref().map_or(Ok(&[][..]), |b| b.as_slice())?;
     let z = run(py, threads, || {
         let mut z = vec![0.0; rows.rows() * s];
-        z.par_chunks_mut(CHUNK * s)
-            .enumerate()
-            .for_each(|(chunk, z)| features_of(rows, chunk * CHUNK, mean, inverse, theta, &frequencies, z));
+        z.par_chunks_mut(CHUNK * s).enumerate().for_each(|(chunk, z)| {
+            features_of(rows, chunk * CHUNK, (mean, inverse, bend), theta, &frequencies, z)
+        });
         Ok(z)
     })?;
     z.into_pyarray(py).into_any().call_method1("reshape", ((rows.rows(), s),))?.extract().map_err(PyErr::from)
@@ -79,8 +82,7 @@ pub(crate) fn transform<'py>(
 fn features_of(
     x: Matrix<'_>,
     first: usize,
-    mean: &[f32],
-    inverse: &[f32],
+    (mean, inverse, bend): (&[f32], &[f32], &[f32]),
     theta: &[f32],
     frequencies: &Frequencies,
     z: &mut [f32],
@@ -90,6 +92,7 @@ fn features_of(
     let rows: Vec<usize> = (first..first + z.len() / s).collect();
     let (mut standardised, mut scaled) = (vec![0.0; rows.len() * d], vec![0.0; rows.len() * d]);
     simd::gather(path, x.data(), d, &rows, mean, inverse, theta, &mut standardised, &mut scaled);
+    rffnet::bend_rows(bend, theta, &mut standardised, &mut scaled);
     let mut cosines = vec![0.0; rows.len() * padded];
     simd::features(path, frequencies, &scaled, rows.len(), &mut cosines);
     let factor = (2.0 / s as f64).sqrt() as f32;

@@ -43,9 +43,10 @@ const UNNOTICED: f64 = 0.0005;
 const WORTH_MORE_COLUMNS: f64 = 0.003;
 const WORTH_STRAIGHT: f64 = 0.01;
 
-/// Features of several scales: from that of the relevances to this many times finer, and what that must gain.
+/// Features of several scales: from that of the relevances to this many times finer. They are learned unless those of
+/// one scale do better by more than this.
 const REACH: f32 = 4.0;
-const WORTH_SPREADING: f64 = 0.003;
+const WORTH_ONE_SCALE: f64 = 0.02;
 
 /// The strongest penalty.
 const STRONGEST: f64 = 10.0;
@@ -70,8 +71,9 @@ struct Member {
 struct Guide {
     /// Relevances the first member settled on, spread over all columns.
     relevances: Vec<f32>,
-    /// Over how many scales features are spread: 1 for none, else up to this factor.
+    /// Over how many scales learned features start, and fresh ones are spread: 1 for one, else up to this factor.
     reach: f32,
+    fresh_reach: f32,
 }
 
 /// Which rows a member learns from, and the penalties it may use.
@@ -195,7 +197,7 @@ impl Setting<'_> {
                 let near = if alphas.len() > 1 { &nearby[..] } else { &alphas };
                 let spread = (!watch.stopped()).then(|| learn(&fewer, REACH, near, watch));
                 let (short, reach) = match spread {
-                    Some(spread) if spread.loss < even.loss * (1.0 - WORTH_SPREADING) => (spread, REACH),
+                    Some(spread) if spread.loss * (1.0 - WORTH_ONE_SCALE) < even.loss => (spread, REACH),
                     _ => (even, 1.0),
                 };
                 // A column that the relevances alone can do without may still be of use to learned frequencies.
@@ -211,18 +213,37 @@ impl Setting<'_> {
             }
         };
         let relevances = settled.frame.map.spread(&settled.frame.theta);
-        // Once stopped, what has been learned has to do.
-        let fresh = match &learned {
-            Some(_) if watch.stopped() => None,
-            None if watch.stopped() => Some(settled.frame.clone()),
-            _ => (recipe.fresh > 0).then(|| self.redraw(plan, &settled.frame, recipe.fresh, reach, &mut rng)),
+        let head =
+            HeadPlan { alpha: learned.as_ref().map_or(settled.alpha, |l| l.alpha), linear: plan.linear };
+        let finish = |fresh: Option<&Frame>, range| {
+            let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh);
+            let found = choose(problem, &split, &frame, head, range);
+            (frame, found)
         };
-        let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh.as_ref());
-        let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
+        // Fresh features of one scale or of several: the first member tries both ways, the others follow. Once
+        // stopped, what has been learned has to do.
+        let mut fresh_reach = guide.map_or(reach, |guide| guide.fresh_reach);
+        let (frame, found) = if watch.stopped() || recipe.fresh == 0 {
+            let kept = learned.is_none().then_some(&settled.frame);
+            finish(kept, range.filter(|_| !watch.stopped()))
+        } else {
+            let with = |reach: f32| {
+                let fresh = self.redraw(plan, &settled.frame, recipe.fresh, reach, &mut rng.clone());
+                finish(Some(&fresh), range)
+            };
+            let first = with(fresh_reach);
+            let other = if fresh_reach == 1.0 { REACH } else { 1.0 };
+            let second = (number == 0).then(|| with(other));
+            match second {
+                Some(second) if second.1.loss < first.1.loss => {
+                    fresh_reach = other;
+                    second
+                }
+                _ => first,
+            }
+        };
         let floor = self.constant_weights(&frame.map);
         let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
-        let head = HeadPlan { alpha, linear: plan.linear };
-        let found = choose(problem, &split, &frame, head, range.filter(|_| !watch.stopped()));
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
@@ -231,7 +252,7 @@ impl Setting<'_> {
             loss: found.loss,
             held_out: split.validation.len(),
             alpha: found.alpha,
-            guide: Guide { relevances, reach },
+            guide: Guide { relevances, reach, fresh_reach },
         }
     }
 

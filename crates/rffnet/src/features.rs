@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::Matrix;
 use crate::loss::Loss;
-use crate::scale::Scale;
+use crate::scale::{Scale, bend_rows};
 use crate::simd::{self, CHUNK, Frequencies, Path, SpectrumGrad, Tape};
 
 pub(crate) use slopes::mean_squared_slopes;
@@ -232,13 +232,7 @@ impl Workspace {
         if width == x.columns() {
             let (mean, inverse) = (&scale.mean, &scale.inverse);
             simd::gather(path, x.data(), width, rows, mean, inverse, theta, &mut self.x, &mut self.scaled);
-            if !scale.bend.is_empty() {
-                scale.bend_rows(&mut self.x);
-                let places = self.x.chunks_exact(width).zip(self.scaled.chunks_exact_mut(width));
-                for (x, scaled) in places {
-                    scaled.iter_mut().zip(x).zip(theta).for_each(|((s, x), t)| *s = x * t);
-                }
-            }
+            bend_rows(&scale.bend, theta, &mut self.x, &mut self.scaled);
             return;
         }
         let places = self.x.chunks_exact_mut(width).zip(self.scaled.chunks_exact_mut(width));

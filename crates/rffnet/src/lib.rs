@@ -74,6 +74,8 @@ pub use params::{
     ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
 };
 pub use penalty::{Penalty, PenaltyKind};
+#[doc(hidden)]
+pub use scale::bend_rows;
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
 

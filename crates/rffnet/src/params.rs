@@ -133,7 +133,7 @@ named_enum! {
 /// | `batch_size` | a 16th of the rows, 16 to 128 | rows per step | at least 1 |
 /// | `epochs` | 60 | passes over the rows, at most | at least 1 |
 /// | `patience` | none | epochs without improvement before stopping | at least 1 |
-/// | `validation_fraction` | 500 rows: at least 0.1, at most 0.25; paper: 0.1 | rows held out to choose the best epoch | 0 up to, not including, 1 |
+/// | `validation_fraction` | varpro: 500 rows, at least 0.1, at most 0.25; else 0.1 | rows held out to choose by | 0 up to, not including, 1 |
 /// | `class_weight` | `none` | weights of the classes | `none`, `balanced` |
 /// | `missing` | `error` | missing values | `error`, `mean` |
 /// | `spectrum` | `auto` | learn frequencies too (varpro) | see [`SpectrumMode`] |
@@ -210,7 +210,7 @@ impl Default for Params {
 const HELD_OUT: (f64, f64) = (0.1, 0.25);
 const ENOUGH_HELD_OUT: f64 = 500.0;
 
-/// Few rows cannot tell penalties apart: of a small set a larger share is held out.
+/// Few rows cannot tell penalties apart: of a small set a larger share is held out. The final head sees all rows.
 fn held_out(rows: usize) -> f64 {
     (ENOUGH_HELD_OUT / rows.max(1) as f64).clamp(HELD_OUT.0, HELD_OUT.1)
 }
@@ -328,12 +328,6 @@ impl Params {
         if !(lr > 0.0 && lr.is_finite()) {
             return Err(Error::parameter("lr", lr, "a positive number"));
         }
-        let validation_fraction =
-            self.validation_fraction.unwrap_or_else(|| if paper { HELD_OUT.0 } else { held_out(shape.rows) });
-        if !(0.0..1.0).contains(&validation_fraction) {
-            let need = "at least 0 and below 1 (0 means no validation part and no early stopping)";
-            return Err(Error::parameter("validation-fraction", validation_fraction, need));
-        }
         let exact = matches!(loss, LossKind::Squared | LossKind::CrossEntropy);
         let ridge = matches!(self.penalty, None | Some(PenaltyKind::L2)) && kind_theta == PenaltyKind::None;
         let solver = match self.solver {
@@ -353,6 +347,13 @@ impl Params {
             other => other,
         };
         let varpro = solver == SolverKind::Varpro;
+        let validation_fraction = self
+            .validation_fraction
+            .unwrap_or_else(|| if varpro { held_out(shape.rows) } else { HELD_OUT.0 });
+        if !(0.0..1.0).contains(&validation_fraction) {
+            let need = "at least 0 and below 1 (0 means no validation part and no early stopping)";
+            return Err(Error::parameter("validation-fraction", validation_fraction, need));
+        }
         if varpro && self.asks_for_descent() {
             return Err(Error::Unsupported(
                 "lr, schedule, batch-size, patience and init belong to descent; leave them out or choose another solver"

@@ -34,17 +34,18 @@ impl Scale {
         let v = if v.is_nan() { 0.0 } else { v };
         self.bend.get(j).filter(|&&b| b > 0.0).map_or(v, |&b| bent(v, b))
     }
+}
 
-    /// Bends rows that are standardised already, all columns of them.
-    pub(crate) fn bend_rows(&self, rows: &mut [f32]) {
-        if self.bend.is_empty() {
-            return;
-        }
-        for row in rows.chunks_exact_mut(self.bend.len()) {
-            for (v, &b) in row.iter_mut().zip(&self.bend) {
-                if b > 0.0 {
-                    *v = bent(*v, b);
-                }
+/// Bends standardised rows, and takes them times `theta` once more; nothing if no column is bent.
+pub fn bend_rows(bend: &[f32], theta: &[f32], rows: &mut [f32], scaled: &mut [f32]) {
+    if bend.is_empty() {
+        return;
+    }
+    for (row, scaled) in rows.chunks_exact_mut(bend.len()).zip(scaled.chunks_exact_mut(bend.len())) {
+        for (((v, scaled), &b), theta) in row.iter_mut().zip(scaled).zip(bend).zip(theta) {
+            if b > 0.0 {
+                *v = bent(*v, b);
+                *scaled = *v * theta;
             }
         }
     }
@@ -267,14 +268,14 @@ mod tests {
         assert!(largest <= 3.001 && largest > 2.0, "{largest}");
         assert_eq!(bent.scale.apply(1, f32::NAN), 0.0);
         assert!((bent.scale.apply(1, f32::MAX) - 3.0).abs() < 1e-5);
-        let mut row: Vec<f32> = (0..4).map(|j| statistics_of(&bent.scale, j, data[4 * 3999 + j])).collect();
-        bent.scale.bend_rows(&mut row);
-        (0..4).for_each(|j| assert_eq!(row[j], bent.scale.apply(j, data[4 * 3999 + j])));
+        let last = &data[4 * 3999..];
+        let mut row: Vec<f32> =
+            (0..4).map(|j| (last[j] - bent.scale.mean[j]) * bent.scale.inverse[j]).collect();
+        let mut doubled: Vec<f32> = row.iter().map(|v| 2.0 * v).collect();
+        bend_rows(&bent.scale.bend, &[2.0; 4], &mut row, &mut doubled);
+        (0..4).for_each(|j| assert_eq!(row[j], bent.scale.apply(j, last[j])));
+        (0..4).for_each(|j| assert_eq!(doubled[j], 2.0 * row[j]));
         assert!(column_statistics(x, &rows[..2], |_| 1.0).bent(x, &rows[..2], |_| 1.0).is_none());
-    }
-
-    fn statistics_of(scale: &Scale, j: usize, x: f32) -> f32 {
-        (x - scale.mean[j]) * scale.inverse[j]
     }
 
     #[test]

@@ -17,8 +17,10 @@ pub struct Step {
 /// What TopK found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopK {
-    /// Columns by falling relevance.
+    /// Columns by falling relevance; by falling importance where the model has linear terms.
     pub order: Vec<usize>,
+    /// That relevance or importance, by column.
+    pub rank: Vec<f32>,
     /// Scores with 0, 1, ..., d columns.
     pub path: Vec<Step>,
     /// How many columns score best (the fewest, among equals).
@@ -39,8 +41,10 @@ impl TopK {
 pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     let relevance = model.relevances();
     let mut order: Vec<usize> = (0..relevance.len()).collect();
-    // Equal relevances keep the order of the columns.
-    order.sort_by(|&a, &b| relevance[b].total_cmp(&relevance[a]));
+    // A relevance knows nothing of linear terms, and a column may act through those alone.
+    let rank = if model.plan().linear { model.importances().to_vec() } else { relevance.clone() };
+    // Equal ones keep the order of the columns.
+    order.sort_by(|&a, &b| rank[b].total_cmp(&rank[a]));
     let mut path = Vec::with_capacity(order.len() + 1);
     for columns in 0..=order.len() {
         // A column without influence changes nothing: its score is that of the step before.
@@ -58,7 +62,7 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
             best = step.columns;
         }
     }
-    Ok(TopK { order, path, best })
+    Ok(TopK { order, rank, path, best })
 }
 
 /// Minus the mean squared error, or the AUC.

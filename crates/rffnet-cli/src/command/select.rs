@@ -64,7 +64,7 @@ struct Report<'a> {
     model: Option<String>,
 }
 
-/// A column and its relevance.
+/// A column and what it is ranked by.
 #[derive(Serialize)]
 struct Ranked<'a> {
     feature: &'a str,
@@ -100,7 +100,6 @@ impl Select {
         }
         let (model, sample) = self.rows.read(globals)?;
         let found = top_k(&model, &sample.data()?).map_err(in_file(&sample.table.source))?;
-        let relevance = model.relevances();
         let names = model.feature_names();
         let metric = if model.task() == Task::Regression { "mse" } else { "auc" };
         let sign = if model.task() == Task::Regression { -1.0 } else { 1.0 };
@@ -111,7 +110,7 @@ impl Select {
             ranking: found
                 .order
                 .iter()
-                .map(|&j| Ranked { feature: &names[j], score: relevance[j] })
+                .map(|&j| Ranked { feature: &names[j], score: found.rank[j] })
                 .collect(),
             note: note(&found, metric, sample.table.rows),
             metric,
