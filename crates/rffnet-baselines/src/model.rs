@@ -136,6 +136,12 @@ impl Model {
                 x.columns()
             )));
         }
+        if let Some(at) = x.data().iter().position(|v| !v.is_finite()) {
+            let (row, column) = (at / x.columns() + 1, at % x.columns() + 1);
+            return Err(Error::Unsupported(format!(
+                "row {row}, column {column}: every number must be finite; fill it in"
+            )));
+        }
         Ok(self.scale.apply(x))
     }
 }

@@ -138,8 +138,8 @@ param_options! {
             |p| p.patience.map_or("no such stop".into(), |k| k.to_string())))]
     patience: usize,
     #[arg(long, help_heading = "Optimisation", value_name = "F", value_parser = values::real, allow_negative_numbers = true,
-        help = with_default("Share of the rows held out to choose by; 0 for none",
-            |p| format!("{:?}", p.validation_fraction)))]
+        help = with_defaults("Share of the rows held out to choose by; 0 for none",
+            |p| format!("{:?}", p.validation_fraction), |p| format!("{:?}", p.validation_fraction)))]
     validation_fraction: f64,
 }
 

@@ -43,10 +43,10 @@ const UNNOTICED: f64 = 0.0005;
 const WORTH_MORE_COLUMNS: f64 = 0.003;
 const WORTH_STRAIGHT: f64 = 0.01;
 
-/// Features of several scales: from that of the relevances to this many times finer. They are learned unless those of
-/// one scale do better by more than this.
+/// Features of several scales: from that of the relevances to this many times finer, and what it must gain to learn
+/// those.
 const REACH: f32 = 4.0;
-const WORTH_ONE_SCALE: f64 = 0.02;
+const WORTH_SPREADING: f64 = 0.003;
 
 /// The strongest penalty.
 const STRONGEST: f64 = 10.0;
@@ -197,7 +197,7 @@ impl Setting<'_> {
                 let near = if alphas.len() > 1 { &nearby[..] } else { &alphas };
                 let spread = (!watch.stopped()).then(|| learn(&fewer, REACH, near, watch));
                 let (short, reach) = match spread {
-                    Some(spread) if spread.loss * (1.0 - WORTH_ONE_SCALE) < even.loss => (spread, REACH),
+                    Some(spread) if spread.loss < even.loss * (1.0 - WORTH_SPREADING) => (spread, REACH),
                     _ => (even, 1.0),
                 };
                 // A column that the relevances alone can do without may still be of use to learned frequencies.
