@@ -1,101 +1,64 @@
 //! The target of a table, as the library takes it.
 
-use rffnet::{Model, Target};
+use rffnet::Model;
+use rffnet_compare::Known;
 use rffnet_data::{Column, Table, Task};
 
 use crate::failure::Failure;
 use crate::text::{name, plural};
 
-/// Numbers, or classes.
-#[derive(Debug, Clone)]
-pub(crate) enum Known {
-    Values(Vec<f64>),
-    Labels { codes: Vec<u32>, classes: Vec<String> },
+/// What is there to learn: the classes, or numbers.
+pub(crate) fn learn(table: &Table, task: Task) -> Result<Known, Failure> {
+    let column = column(table)?;
+    let in_file = |e| Failure::request(format!("{}: {e}", table.source));
+    if task.classifies(column) {
+        let labels = column.labels().map_err(in_file)?;
+        Ok(Known::Labels { codes: labels.codes, classes: labels.classes })
+    } else {
+        column.numbers().map(|values| Known::Values(values.to_vec())).map_err(in_file)
+    }
 }
 
-impl Known {
-    pub(crate) fn target(&self) -> Target<'_> {
-        match self {
-            Known::Values(values) => Target::Values { values, outputs: 1 },
-            Known::Labels { codes, classes } => Target::Labels { codes, classes },
-        }
-    }
-
-    pub(crate) fn classes(&self) -> Option<&[String]> {
-        match self {
-            Known::Values(_) => None,
-            Known::Labels { classes, .. } => Some(classes),
-        }
-    }
-
-    /// What is there to learn: the classes, or numbers.
-    pub(crate) fn learn(table: &Table, task: Task) -> Result<Self, Failure> {
-        let column = column(table)?;
-        let classification = match task {
-            Task::Auto => column.is_classification(),
-            Task::Regression => false,
-            Task::Classification => true,
-        };
-        let in_file = |e| Failure::request(format!("{}: {e}", table.source));
-        if classification {
-            let labels = column.labels().map_err(in_file)?;
-            Ok(Known::Labels { codes: labels.codes, classes: labels.classes })
-        } else {
-            column.numbers().map(|values| Known::Values(values.to_vec())).map_err(in_file)
-        }
-    }
-
-    /// The target in terms of what was learned: `classes` of a classifier, `None` for numbers.
-    pub(crate) fn compare(table: &Table, classes: Option<&[String]>) -> Result<Self, Failure> {
-        let target = target_name(table);
-        match (column(table)?, classes) {
-            (Column::Numbers(values), None) => Ok(Known::Values(values.clone())),
-            (Column::Text { levels, .. }, None) => Err(Failure::request(format!(
-                "{}: the model predicts numbers but the target '{target}' holds text such as '{}'; choose another --target",
+/// The target in terms of what was learned: `classes` of a classifier, `None` for numbers.
+pub(crate) fn compare(table: &Table, classes: Option<&[String]>) -> Result<Known, Failure> {
+    let target = target_name(table);
+    match (column(table)?, classes) {
+        (Column::Numbers(values), None) => Ok(Known::Values(values.clone())),
+        (Column::Text { levels, .. }, None) => Err(Failure::request(format!(
+            "{}: the model predicts numbers but the target '{target}' holds text such as '{}'; choose another --target",
+            table.source,
+            levels.first().map_or(String::new(), |level| name(level, 40)),
+        ))),
+        (column, Some(classes)) => match codes(column, classes) {
+            Ok(codes) => Ok(Known::Labels { codes, classes: classes.to_vec() }),
+            Err((row, label)) => Err(Failure::request(format!(
+                "{}: row {row} of the target '{target}' is '{}', a class the model does not know; it knows {}",
                 table.source,
-                levels.first().map_or(String::new(), |level| name(level, 40)),
+                name(&label, 40),
+                crate::text::listed(classes, 6),
             ))),
-            (column, Some(classes)) => match codes(column, classes) {
-                Ok(codes) => Ok(Known::Labels { codes, classes: classes.to_vec() }),
-                Err((row, label)) => Err(Failure::request(format!(
-                    "{}: row {row} of the target '{target}' is '{}', a class the model does not know; it knows {}",
-                    table.source,
-                    name(&label, 40),
-                    crate::text::listed(classes, 6),
-                ))),
-            },
-        }
+        },
     }
+}
 
-    /// As [`Known::compare`], for a model.
-    pub(crate) fn of_model(table: &Table, model: &Model) -> Result<Self, Failure> {
-        Self::compare(table, (model.task() == rffnet::Task::Classification).then(|| model.classes()))
-    }
+/// As [`compare`], for a model.
+pub(crate) fn of_model(table: &Table, model: &Model) -> Result<Known, Failure> {
+    compare(table, (model.task() == rffnet::Task::Classification).then(|| model.classes()))
+}
 
-    /// The given rows.
-    pub(crate) fn take(&self, rows: &[usize]) -> Self {
-        match self {
-            Known::Values(values) => Known::Values(rows.iter().map(|&i| values[i]).collect()),
-            Known::Labels { codes, classes } => {
-                Known::Labels { codes: rows.iter().map(|&i| codes[i]).collect(), classes: classes.clone() }
-            }
+/// `classification: the target 'y' has 2 classes`
+pub(crate) fn sentence(known: &Known, table: &Table) -> String {
+    let target = target_name(table);
+    match known {
+        Known::Labels { classes, .. } => {
+            format!("classification: the target '{target}' has {}", plural(classes.len(), "class"))
         }
-    }
-
-    /// `classification: the target 'y' has 2 classes`
-    pub(crate) fn sentence(&self, table: &Table) -> String {
-        let target = target_name(table);
-        match self {
-            Known::Labels { classes, .. } => {
-                format!("classification: the target '{target}' has {}", plural(classes.len(), "class"))
-            }
-            Known::Values(values) => match few_whole_numbers(values) {
-                Some(n) => format!(
-                    "regression: the target '{target}' has {n} different values (if they are classes: --task classification)"
-                ),
-                None => format!("regression: the target '{target}' is a number"),
-            },
-        }
+        Known::Values(values) => match few_whole_numbers(values) {
+            Some(n) => format!(
+                "regression: the target '{target}' has {n} different values (if they are classes: --task classification)"
+            ),
+            None => format!("regression: the target '{target}' is a number"),
+        },
     }
 }
 

@@ -1,10 +1,10 @@
 //! Rows with their target, read from a file or drawn, ready for the library.
 
 use rffnet::{Data, Error, Matrix, Missing, Model};
+use rffnet_compare::Known;
 use rffnet_data::{ErrorKind, ReadOptions, Select, Table};
 
 use crate::failure::{Failure, in_file};
-use crate::labels::Known;
 use crate::text::listed;
 
 /// A table and its target.

@@ -42,6 +42,6 @@ pub use job::{Job, Outcome, run};
 pub use sample::{Known, Sample};
 pub use scores::{Prediction, Scores};
 pub use snapshot::{read_snapshot, write_snapshot};
-pub use source::{Part, Source, Task, read_pair};
+pub use source::{Part, Source, read_pair};
 pub use spec::{Fitted, Kind, ModelSpec, Setting};
 pub use summary::{Row, Summary, summarise};

@@ -26,6 +26,24 @@ impl Known {
             Known::Labels { codes, classes } => Target::Labels { codes, classes },
         }
     }
+
+    /// The classes, if there are such.
+    pub fn classes(&self) -> Option<&[String]> {
+        match self {
+            Known::Values(_) => None,
+            Known::Labels { classes, .. } => Some(classes),
+        }
+    }
+
+    /// The given rows.
+    pub fn take(&self, rows: &[usize]) -> Self {
+        match self {
+            Known::Values(values) => Known::Values(rows.iter().map(|&i| values[i]).collect()),
+            Known::Labels { codes, classes } => {
+                Known::Labels { codes: rows.iter().map(|&i| codes[i]).collect(), classes: classes.clone() }
+            }
+        }
+    }
 }
 
 /// Rows with their target.

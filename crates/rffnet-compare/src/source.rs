@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use rffnet_data::{Column, ColumnRef, ReadOptions, Select, Simulated, Table};
+use rffnet_data::{Column, ColumnRef, ReadOptions, Select, Simulated, Table, Task};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Known, Sample, read_snapshot};
@@ -17,13 +17,10 @@ pub enum Part {
     Test,
 }
 
-/// What is learned from a file's target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
-pub enum Task {
-    /// Classes if the target is text or has exactly two values.
-    #[default]
+/// How a task is written in a job.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Task", rename_all = "kebab-case")]
+enum TaskName {
     Auto,
     Regression,
     Classification,
@@ -67,7 +64,7 @@ pub enum Source {
         #[serde(default)]
         missing: bool,
         /// What to learn.
-        #[serde(default)]
+        #[serde(default, with = "TaskName")]
         task: Task,
         /// Which rows, counted from 0; all without.
         #[serde(default)]
@@ -168,12 +165,7 @@ fn learn(train: &Table, test: &Table, task: Task) -> Result<(Known, Known), Erro
         table.target.clone().ok_or_else(none)
     };
     let (learned, held) = (column(train)?, column(test)?);
-    let classes = match task {
-        Task::Auto => learned.is_classification(),
-        Task::Regression => false,
-        Task::Classification => true,
-    };
-    if !classes {
+    if !task.classifies(&learned) {
         let values = |column: &Column| column.numbers().map(|values| Known::Values(values.to_vec()));
         return Ok((values(&learned)?, values(&held)?));
     }

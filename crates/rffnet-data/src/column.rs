@@ -31,6 +31,17 @@ pub enum Task {
     Classification,
 }
 
+impl Task {
+    /// Whether this task makes classes of the column.
+    pub fn classifies(self, column: &Column) -> bool {
+        match self {
+            Task::Auto => column.is_classification(),
+            Task::Regression => false,
+            Task::Classification => true,
+        }
+    }
+}
+
 /// A target as classes: row `i` is of class `classes[codes[i]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {

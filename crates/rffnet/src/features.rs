@@ -293,7 +293,7 @@ pub(crate) struct GradientEngine {
 }
 
 /// At most this many partial gradients are kept, however large the batch; fewer where each is as large as omega.
-const MAX_SLOTS: usize = 64;
+pub(crate) const MAX_SLOTS: usize = 64;
 const MAX_SPECTRUM_SLOTS: usize = 8;
 
 /// Below this many multiplications a batch is not worth waking a second thread for.

@@ -52,7 +52,7 @@ pub(crate) fn choose(
         loss
     };
     let (alpha, _) = match range {
-        Some(range) => climb(plan.alpha, PENALTY_STEP, range, &mut loss),
+        Some(range) => climb(plan.alpha, range, &mut loss),
         None => (plan.alpha, loss(plan.alpha)),
     };
     // Every loss may be NaN, and every comparison false.
@@ -88,33 +88,26 @@ impl Chosen {
 }
 
 fn ridge(problem: &Problem<'_>, frame: &Frame, moments: &Moments, plan: HeadPlan) -> Weights {
-    let mut coefficients = moments.cross();
-    moments.factor(plan.alpha).solve(&mut coefficients);
     let mut weights = Weights { theta: frame.theta.clone(), ..Weights::zeros(&frame.map, problem.outputs) };
-    Design::new(&frame.map, plan.linear).apply(&coefficients, &mut weights);
+    Design::new(&frame.map, plan.linear).apply(&moments.ridge(plan.alpha), &mut weights);
     weights
 }
 
-/// Walks a positive number up or down by factors of `step` as long as the loss falls.
-pub(crate) fn climb(
-    start: f64,
-    step: f64,
-    range: (f64, f64),
-    mut loss: impl FnMut(f64) -> f64,
-) -> (f64, f64) {
+/// Walks the penalty up or down as long as the loss falls.
+fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
     let mut best = (start, loss(start));
-    for factor in [step, 1.0 / step] {
+    for factor in [PENALTY_STEP, 1.0 / PENALTY_STEP] {
         let mut moved = false;
         loop {
-            let at = best.0 * factor;
-            if !(range.0..=range.1).contains(&at) {
+            let alpha = best.0 * factor;
+            if !(range.0..=range.1).contains(&alpha) {
                 break;
             }
-            let next = loss(at);
+            let next = loss(alpha);
             if next >= best.1 || !next.is_finite() {
                 break;
             }
-            best = (at, next);
+            best = (alpha, next);
             moved = true;
         }
         if moved {
@@ -131,9 +124,9 @@ mod tests {
     #[test]
     fn climbing_finds_the_valley() {
         for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
-            let (alpha, _) = climb(start, PENALTY_STEP, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
+            let (alpha, _) = climb(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
             assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
         }
-        assert_eq!(climb(1e-3, PENALTY_STEP, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
+        assert_eq!(climb(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
     }
 }

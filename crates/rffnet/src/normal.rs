@@ -163,6 +163,13 @@ impl Moments {
         (self.columns..m).flat_map(|a| &self.gram[a * m..a * m + self.columns]).copied().collect()
     }
 
+    /// The coefficients of the ridge regression on these moments, one vector per target.
+    pub(crate) fn ridge(&self, alpha: f64) -> Vec<f64> {
+        let mut coefficients = self.cross();
+        self.factor(alpha).solve(&mut coefficients);
+        coefficients
+    }
+
     /// The factor of `Z'WZ / n + alpha I`, the intercept's diagonal left free. Where rounding has made the matrix
     /// indefinite, the diagonal grows until it is not.
     pub(crate) fn factor(&self, alpha: f64) -> Factor {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rffnet::Missing;
-use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot};
+use rffnet_compare::{
+    Job, Kind, Known, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot,
+};
 use rffnet_data::{
     Column, ColumnRef, Fold, ReadOptions, Select, Simulated, Task, folds, group_folds, stratified_folds,
     subsample, time_folds,
@@ -14,7 +16,7 @@ use serde::Serialize;
 
 use crate::cli::Globals;
 use crate::failure::{Failure, say};
-use crate::labels::Known;
+use crate::labels;
 use crate::options::Header;
 use crate::output::Destination;
 use crate::progress::{INTERRUPTED, Line};
@@ -150,7 +152,7 @@ impl Compare {
         let sample = self.sample(globals)?;
         let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
         if !globals.quiet {
-            say(sample.known.sentence(&sample.table));
+            say(labels::sentence(&sample.known, &sample.table));
         }
         let results = self.results(&sample, &folds, globals)?;
         let summary = summarise(&results);
@@ -265,7 +267,7 @@ impl Compare {
             }
             None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
         };
-        let known = Known::learn(&table, self.task.unwrap_or(Task::Auto))?;
+        let known = labels::learn(&table, self.task.unwrap_or(Task::Auto))?;
         Ok(Sample { table, known })
     }
 

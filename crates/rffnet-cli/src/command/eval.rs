@@ -9,7 +9,7 @@ use rffnet_data::{ColumnRef, ReadOptions};
 
 use crate::cli::Globals;
 use crate::failure::{Failure, in_file, say};
-use crate::labels::Known;
+use crate::labels;
 use crate::options::Header;
 use crate::output::{print, print_json};
 use crate::sample::{Sample, for_model, read_with_target};
@@ -53,7 +53,7 @@ impl Rows {
             ..for_model(&model)
         };
         let table = read_with_target(&self.data, &options)?;
-        let known = Known::of_model(&table, &model)?;
+        let known = labels::of_model(&table, &model)?;
         Ok((model, Sample { table, known }))
     }
 }

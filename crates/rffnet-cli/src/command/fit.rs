@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::{LossKind, Missing, Model, Shape, SolverKind, Stopped};
-use rffnet_compare::Scores;
+use rffnet_compare::{Known, Scores};
 use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::bars::{Relevance, SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::config::Config;
 use crate::failure::{Failure, in_file, say};
-use crate::labels::Known;
+use crate::labels;
 use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
@@ -110,7 +110,7 @@ impl Fit {
                 say(line)
             }
         };
-        tell(&train.known.sentence(&train.table));
+        tell(&labels::sentence(&train.known, &train.table));
         let mut watch = Watch::new(globals.quiet, step(solver));
         tell(&format!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
@@ -152,21 +152,21 @@ impl Fit {
                 )));
             }
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
-            let known = Known::learn(&train, task)?;
-            let test_known = Known::compare(&test, known.classes())?;
+            let known = labels::learn(&train, task)?;
+            let test_known = labels::compare(&test, known.classes())?;
             let test = Sample { table: test, known: test_known };
             return Ok((Sample { table: train, known }, Some(test)));
         }
         let path = self.data.data.as_deref().unwrap_or("-");
         let options = self.read_options(globals);
         let table = read_with_target(path, &options)?;
-        let known = Known::learn(&table, task)?;
+        let known = labels::learn(&table, task)?;
         let all = Sample { table, known };
         if let Some(path) = &self.data.test {
             // Only the model's columns and the target are looked for: what is ignored may be absent.
             let options = ReadOptions { select: like(&all.table), ignore: Vec::new(), ..options };
             let table = read_with_target(path, &options)?;
-            let known = Known::compare(&table, all.known.classes())?;
+            let known = labels::compare(&table, all.known.classes())?;
             return Ok((all, Some(Sample { table, known })));
         }
         match self.data.test_fraction {

@@ -3,12 +3,11 @@
 
 use rayon::prelude::*;
 
-use crate::features::{FeatureMap, Problem, RowScratch, design, dot, slot_rows};
+use crate::features::{FeatureMap, MAX_SLOTS, Problem, RowScratch, design, dot, slot_rows};
 use crate::normal::Design;
 
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;
-const MAX_SLOTS: usize = 64;
 
 pub(crate) struct Kept {
     /// `rows x columns`.

@@ -109,10 +109,7 @@ impl<'a> Reduced<'a> {
     }
 
     fn ridge(&self, map: &FeatureMap, theta: &[f32]) -> Vec<f64> {
-        let moments = Moments::new(self.problem, map, theta, self.rows, self.plan.linear, None);
-        let mut coefficients = moments.cross();
-        moments.factor(self.plan.alpha).solve(&mut coefficients);
-        coefficients
+        Moments::new(self.problem, map, theta, self.rows, self.plan.linear, None).ridge(self.plan.alpha)
     }
 
     fn classifier(&mut self, map: &FeatureMap, weights: &mut Weights, design: Design) -> Vec<f64> {
