@@ -16,8 +16,8 @@ kernel : {'gaussian', 'laplace', 'cauchy', 'matern32', 'matern52'}, default=None
     The product ARD kernel; None is 'gaussian'.
 sampling : {'iid', 'orthogonal'}, default=None
     How frequencies are drawn; 'orthogonal' is for the Gaussian kernel.
-init : {'constant', 'restarter', 'regressor'}, default=None
-    Where the relevances start (descent).
+init : {'constant', 'restarter', 'regressor', 'varpro'}, default=None
+    Where the relevances start (descent). None: 'constant', but 'varpro' for losses that the solver 'varpro' does not know.
 n_random_features : int, default=None
     Random features of each network. None: chosen from the shape of the data; 300 with descent.
 alpha : float, default=None

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let method: Box<dyn Method> = match name.as_str() {
         "eigenpro" => Box::new(EigenPro::paper()),
         "eigenpro-default" => Box::new(EigenPro::default()),
-        "gpr" => Box::new(Gpr::paper()),
+        "gpr" => Box::new(Gpr::paper(1e-3)),
         "gpr-converged" => Box::new(Gpr::converged()),
         "srff" => Box::new(Srff::paper()),
         "srff-converged" => Box::new(Srff::converged()),

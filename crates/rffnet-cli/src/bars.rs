@@ -9,16 +9,23 @@ use crate::text::{count, name, number};
 pub(crate) struct Relevance<'a> {
     pub(crate) feature: &'a str,
     pub(crate) relevance: f32,
+    /// Its standard deviation over the networks of a committee.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) spread: Option<f32>,
     pub(crate) importance: f32,
 }
 
 /// All columns, the most important first; equals in the order of the columns.
 pub(crate) fn relevances(model: &Model) -> Vec<Relevance<'_>> {
-    let names = model.feature_names().iter();
+    let (relevances, spread) = (model.relevances(), model.relevance_spread());
+    let names = model.feature_names().iter().enumerate();
     let mut list: Vec<Relevance<'_>> = names
-        .zip(model.relevances())
-        .zip(model.importances())
-        .map(|((feature, relevance), &importance)| Relevance { feature, relevance, importance })
+        .map(|(j, feature)| Relevance {
+            feature,
+            relevance: relevances[j],
+            spread: spread.as_ref().map(|spread| spread[j]),
+            importance: model.importances()[j],
+        })
         .collect();
     list.sort_by(|a, b| b.importance.total_cmp(&a.importance));
     list
@@ -35,7 +42,7 @@ pub(crate) fn chart(list: &[Relevance<'_>], limit: usize, width: usize) -> Strin
     let shown = if list.len() <= limit + 1 { list.len() } else { limit };
     let rows: Vec<[String; 3]> = list[..shown]
         .iter()
-        .map(|r| [name(r.feature, LONGEST_NAME), number(r.importance.into()), number(r.relevance.into())])
+        .map(|r| [name(r.feature, LONGEST_NAME), number(r.importance.into()), relevance(r)])
         .collect();
     let wide = |k: usize| {
         let cells = rows.iter().map(|row| row[k].chars().count());
@@ -59,6 +66,18 @@ pub(crate) fn chart(list: &[Relevance<'_>], limit: usize, width: usize) -> Strin
     out
 }
 
+/// `0.5199`, or `0.5199 ± 0.0210` in a committee.
+fn relevance(entry: &Relevance<'_>) -> String {
+    let mean = number(entry.relevance.into());
+    let Some(spread) = entry.spread else { return mean };
+    let digits = mean.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    if mean.contains('e') {
+        format!("{mean} ± {}", number(spread.into()))
+    } else {
+        format!("{mean} ± {spread:.digits$}")
+    }
+}
+
 /// A bar in eighths of a character.
 fn blocks(value: f32, largest: f32, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -72,7 +91,10 @@ mod tests {
     use super::*;
 
     fn list(importance: &[f32]) -> Vec<Relevance<'static>> {
-        importance.iter().map(|&importance| Relevance { feature: "x", relevance: 0.5, importance }).collect()
+        importance
+            .iter()
+            .map(|&importance| Relevance { feature: "x", relevance: 0.5, spread: None, importance })
+            .collect()
     }
 
     #[test]
@@ -89,6 +111,15 @@ mod tests {
     fn the_rest_is_counted() {
         assert!(chart(&list(&[0.1; 5]), 3, 80).ends_with("and 2 more columns, none above 0.1000\n"));
         assert_eq!(chart(&list(&[0.1; 4]), 3, 80).lines().count(), 5);
+    }
+
+    #[test]
+    fn a_spread_has_the_digits_of_its_mean() {
+        let entry =
+            |relevance, spread| Relevance { feature: "x", relevance, spread: Some(spread), importance: 1.0 };
+        assert_eq!(relevance(&entry(0.52, 0.0214)), "0.5200 ± 0.0214");
+        assert_eq!(relevance(&entry(12.3456, 1.0)), "12.35 ± 1.00");
+        assert_eq!(relevance(&entry(0.0, 0.0)), "0 ± 0");
     }
 
     #[test]

@@ -115,7 +115,13 @@ pub struct ModelSpec {
     /// All settings of `rffnet` or `rffnet-paper` but the seed, in place of the preset's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Params>,
+    /// The learning rate of `gpr` with the paper's setting, in place of 1e-3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
+
+/// The paper's learning rate on simulated sets.
+const PAPER_RATE: f64 = 1e-3;
 
 impl From<Kind> for ModelSpec {
     fn from(kind: Kind) -> Self {
@@ -126,7 +132,7 @@ impl From<Kind> for ModelSpec {
 impl ModelSpec {
     /// With the usual settings.
     pub fn new(kind: Kind) -> Self {
-        Self { kind, setting: Setting::Usual, params: None }
+        Self { kind, setting: Setting::Usual, params: None, rate: None }
     }
 
     /// With the paper's settings.
@@ -144,6 +150,11 @@ impl ModelSpec {
         Self { params: Some(params), ..self }
     }
 
+    /// With this learning rate (`gpr`, the paper's setting).
+    pub fn at_rate(self, rate: f64) -> Self {
+        Self { rate: Some(rate), ..self }
+    }
+
     /// Trains on the threads of the current rayon pool; a baseline may ask for arrays of up to `memory_limit` bytes.
     pub fn fit(&self, data: &Data<'_>, seed: u64, memory_limit: u64) -> Result<Fitted, Error> {
         let Some(method) = self.method()? else {
@@ -157,6 +168,11 @@ impl ModelSpec {
                 "parameters of rffnet mean nothing to {}; leave them out",
                 self.kind
             )));
+        }
+        if self.rate.is_some() && (self.kind, self.setting) != (Kind::Gpr, Setting::Paper) {
+            return Err(Error::new(
+                "a learning rate is for gpr with the paper's setting alone; leave it out",
+            ));
         }
         let model = rffnet_baselines::fit(method.as_ref(), data, &Options { seed, memory_limit })?;
         let classes = match data.y {
@@ -173,7 +189,9 @@ impl ModelSpec {
             Kind::Nystroem => self.pick(Nystroem::default(), Nystroem::paper(), None),
             Kind::Fastfood => self.pick(Fastfood::default(), Fastfood::paper(), None),
             Kind::Eigenpro => self.pick(EigenPro::default(), EigenPro::paper(), None),
-            Kind::Gpr => self.pick(Gpr::default(), Gpr::paper(), Some(Gpr::converged())),
+            Kind::Gpr => {
+                self.pick(Gpr::default(), Gpr::paper(self.rate.unwrap_or(PAPER_RATE)), Some(Gpr::converged()))
+            }
             Kind::Srff => self.pick(Srff::default(), Srff::paper(), Some(Srff::converged())),
             Kind::Rff => self.pick(Rff::default(), Rff::paper(), None),
             Kind::Linear => self.pick(Linear::default(), Linear::paper(), None),

@@ -76,6 +76,10 @@ impl Variant {
             Kind::RffnetPaper => spec.with(paper_params(set)),
             Kind::Rffnet => spec,
             _ if self.converged => spec.converged(),
+            Kind::Gpr => match paper_params(set).lr {
+                Some(rate) => spec.paper().at_rate(rate),
+                None => spec.paper(),
+            },
             _ => spec.paper(),
         }
     }

@@ -1,13 +1,18 @@
-//! Where the relevances start: Constant, Restarter, Regressor.
+//! Where the relevances start: Constant, Restarter, Regressor, Varpro.
 
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::features::{FeatureMap, Problem, Weights};
+use crate::fit::Setting;
 use crate::lasso::lasso;
-use crate::loss::Link;
+use crate::loss::{Link, LossKind};
+use crate::member::Trial;
 use crate::params::{Plan, Schedule};
+use crate::recipe::Recipe;
 use crate::rng::{Stream, Use, stream};
+use crate::solver::budget::Watch;
 use crate::solver::descent::Descent;
+use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::{Observer, Progress};
 
 /// The paper's numbers: starts tried by the Restarter, and epochs given to each.
@@ -16,6 +21,9 @@ const RESTART_EPOCHS: usize = 10;
 
 /// Strength of the Regressor's lasso, as a share of the smallest strength that would kill every coefficient.
 const LASSO_SHARE: f64 = 0.01;
+
+/// Added to counts before their logarithm is taken.
+const HALF_A_COUNT: f32 = 0.5;
 
 /// theta = range / d, column by column: a column that varies over a wide range is expected to matter on a short scale.
 /// `columns` is d, the constant ones (which have no range and are left out) included.
@@ -85,11 +93,42 @@ pub(crate) fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
     (0..d).map(|j| coefficients.iter().map(|b| b[j] * b[j]).sum::<f64>().sqrt() as f32).collect()
 }
 
+/// Where variable projection settles: its relevances and, unless the head is to start at random, the exact head that
+/// goes with them. Losses of numbers have the squared loss in their place, counts their logarithms.
+pub(crate) fn varpro(
+    setting: Setting<'_>,
+    map: &FeatureMap,
+    plan: &Plan,
+    start: Weights,
+    train: &[usize],
+    observer: &mut dyn Observer,
+) -> Weights {
+    let squared = LossKind::Squared.build(0);
+    let own = setting.problem;
+    let stand_in = match own.loss.link() {
+        Link::Identity => Problem { loss: squared.as_ref(), ..own.clone() },
+        Link::Log => {
+            let y = own.y.iter().map(|y| (y + HALF_A_COUNT).ln()).collect();
+            Problem { y, loss: squared.as_ref(), ..own.clone() }
+        }
+        Link::Logistic | Link::Softmax => own.clone(),
+    };
+    let setting = Setting { problem: &stand_in, ..setting };
+    let recipe = Recipe::new(plan, setting.rows.len(), map.support.len(), own.outputs);
+    let mut watch = Watch::new(observer, None, recipe.steps, own.unit);
+    let settled = Trial::new(setting, plan, &recipe, 0).relevances(&mut watch);
+    let theta = settled.frame.theta;
+    if plan.random_head {
+        return Weights { theta, ..start };
+    }
+    let head = HeadPlan { alpha: settled.alpha, linear: false };
+    Reduced::new(&stand_in, train, head).head(map, &theta).0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Matrix;
-    use crate::loss::LossKind;
     use crate::params::{Params, Shape};
     use crate::scale::{ColumnStatistics, column_statistics};
     use crate::spectrum::{Kernel, sample_iid};

@@ -47,6 +47,7 @@ mod init;
 mod lasso;
 mod loss;
 mod matrix;
+mod member;
 pub mod metrics;
 mod model;
 mod names;

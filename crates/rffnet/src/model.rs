@@ -216,6 +216,19 @@ impl Model {
             .collect()
     }
 
+    /// How far the networks of a committee are apart: the standard deviation of each column's relevance over them.
+    /// None for a single network, which cannot tell.
+    pub fn relevance_spread(&self) -> Option<Vec<f32>> {
+        let members = self.members.len() as f64;
+        let spread = |j: usize, mean: f64| {
+            let squares = self.members.iter().map(|m| (m.stored.theta[j].abs() as f64 - mean).powi(2));
+            (squares.sum::<f64>() / (members - 1.0)).sqrt() as f32
+        };
+        let means = self.relevances();
+        (self.members.len() > 1)
+            .then(|| means.iter().enumerate().map(|(j, &mean)| spread(j, mean as f64)).collect())
+    }
+
     /// The importance of each column: the root mean square, over training rows, of the derivative of f along the
     /// standardised column.
     pub fn importances(&self) -> &[f32] {

@@ -71,6 +71,8 @@ named_enum! {
         Restarter => "restarter",
         /// The coefficients of a lasso fit.
         Regressor => "regressor",
+        /// Where variable projection of the squared loss settles.
+        Varpro => "varpro",
     }
 }
 
@@ -381,7 +383,7 @@ impl Params {
             solver,
             kernel,
             sampling,
-            init: self.init.unwrap_or(Init::Constant),
+            init: self.init.unwrap_or(if paper || exact { Init::Constant } else { Init::Varpro }),
             random_features: checked_features(self.random_features.unwrap_or(300), shape.columns)?,
             penalty: Penalty::new(self.penalty.unwrap_or(PenaltyKind::L2), alpha, l1_ratio),
             penalty_theta: Penalty::new(kind_theta, alpha_theta, l1_ratio),

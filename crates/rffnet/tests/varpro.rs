@@ -11,7 +11,7 @@ use common::{
 };
 use rand::Rng;
 use rffnet::{
-    ClassWeight, Data, Effort, Fit, LossKind, Missing, Model, Params, Progress, SolverKind, Spectrum,
+    ClassWeight, Data, Effort, Fit, Init, LossKind, Missing, Model, Params, Progress, SolverKind, Spectrum,
     SpectrumMode, Stopped, Target, metrics,
 };
 
@@ -445,6 +445,9 @@ fn a_committee_is_in_the_file_and_averaged() {
     for (j, got) in model.relevances().iter().enumerate() {
         let mean = networks.iter().map(|n| n.theta[j].abs()).sum::<f64>() / 3.0;
         assert!((*got as f64 - mean).abs() < 1e-6, "{j}: {got} {mean}");
+        let squares = networks.iter().map(|n| (n.theta[j].abs() - mean).powi(2)).sum::<f64>();
+        let spread = model.relevance_spread().unwrap()[j] as f64;
+        assert!((spread - (squares / 2.0).sqrt()).abs() < 1e-6, "{j}: {spread}");
     }
     for (row, got) in x.chunks_exact(4).zip(model.predict(matrix(&x, 4)).unwrap()) {
         let mean = networks.iter().map(|n| n.outputs(row)[0]).sum::<f64>() / 3.0;
@@ -452,7 +455,9 @@ fn a_committee_is_in_the_file_and_averaged() {
         assert!((got - expected).abs() < 1e-4, "{got} {expected}");
     }
     // The first member does not depend on how many there are.
-    let alone = Numbers::of(&sound(&Params { committee: Some(1), ..small() }, &data));
+    let single = sound(&Params { committee: Some(1), ..small() }, &data);
+    assert_eq!(single.relevance_spread(), None);
+    let alone = Numbers::of(&single);
     assert!(alone.omega == networks[0].omega && alone.beta == networks[0].beta);
     let restricted = model.restricted(&[0]);
     assert!(Numbers::all(&restricted).iter().all(|n| n.linear[1..].iter().all(|b| *b == 0.0)));
@@ -536,7 +541,7 @@ fn losses_that_varpro_does_not_know_are_left_to_adam() {
     for loss in [LossKind::Huber { delta: 0.5 }, LossKind::Quantile { tau: 0.5 }, LossKind::Poisson] {
         let params = Params { loss: Some(loss), ..Params::default() };
         let model = fit(&params, &regression(&x, 2, &y));
-        assert_eq!(model.plan().solver, SolverKind::Adam, "{loss}");
+        assert_eq!((model.plan().solver, model.plan().init), (SolverKind::Adam, Init::Varpro), "{loss}");
         assert!(model.summary().validation_loss < model.summary().baseline_loss);
         assert_eq!((model.summary().chosen.as_str(), model.committee()), ("", 1));
         let refused = Fit::new(&Params { solver: SolverKind::Varpro, ..params }).run(&regression(&x, 2, &y));

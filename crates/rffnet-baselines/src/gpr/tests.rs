@@ -154,7 +154,7 @@ fn finds_the_wave_and_the_column_it_is_in() {
 fn weights_say_how_often_a_row_was_seen() {
     let (x, y) = wave(40);
     let y: Vec<f64> = y.iter().enumerate().map(|(i, y)| y + (i % 5) as f64).collect();
-    let fixed = Gpr { optimiser: Optimiser::Adam { steps: 0, rate: 0.0 }, ..Gpr::paper() };
+    let fixed = Gpr { optimiser: Optimiser::Adam { steps: 0, rate: 0.0 }, ..Gpr::paper(1e-3) };
     let values = |y| Target::Values { values: y, outputs: 1 };
     // A row of weight 0 is as good as absent; standardise alike by giving both the same rows that count.
     let mut weight = vec![1.0; 40];
@@ -184,7 +184,7 @@ fn odd_data_have_a_defined_outcome() {
         assert!(predictions.iter().chain(&variance).all(|v| v.is_finite()), "{predictions:?} {variance:?}");
         (predictions, model.relevances().expect("known"))
     };
-    for method in [Gpr::paper(), Gpr::converged()] {
+    for method in [Gpr::paper(1e-3), Gpr::converged()] {
         finite(&[1.0, 2.0], 1, &[3.0], &method);
         let (predictions, relevances) = finite(&[5.0; 6], 6, &[4.0; 6], &method);
         assert_eq!(relevances, [0.0]);
