@@ -15,9 +15,9 @@ from rffnet._rffnet import Model
 
 # Parameters that Rust takes under the same name; None leaves the choice to the preset.
 PASSED_ON = (
-    "preset", "solver", "loss", "kernel", "sampling", "init", "n_random_features", "alpha", "penalty", "alpha_theta",
-    "penalty_theta", "l1_ratio", "lr", "schedule", "batch_size", "max_iter", "n_iter_no_change", "missing", "spectrum",
-    "linear", "committee", "effort", "budget",
+    "preset", "solver", "loss", "kernel", "sampling", "init", "n_restarts", "n_random_features", "alpha", "penalty",
+    "alpha_theta", "penalty_theta", "l1_ratio", "lr", "schedule", "batch_size", "max_iter", "n_iter_no_change", "missing",
+    "spectrum", "linear", "committee", "effort", "budget",
 )  # fmt: skip
 
 
@@ -33,6 +33,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         kernel=None,
         sampling=None,
         init=None,
+        n_restarts=None,
         n_random_features=None,
         alpha=None,
         penalty=None,
@@ -63,6 +64,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self.kernel = kernel
         self.sampling = sampling
         self.init = init
+        self.n_restarts = n_restarts
         self.n_random_features = n_random_features
         self.alpha = alpha
         self.penalty = penalty

@@ -18,6 +18,8 @@ sampling : {'iid', 'orthogonal'}, default=None
     How frequencies are drawn; 'orthogonal' is for the Gaussian kernel.
 init : {'constant', 'restarter', 'regressor', 'varpro'}, default=None
     Where the relevances start (descent). None: 'constant', but 'varpro' for losses that the solver 'varpro' does not know.
+n_restarts : int, default=None
+    Random starts that `init='restarter'` tries, ten epochs each; None is 10.
 n_random_features : int, default=None
     Random features of each network. None: chosen from the shape of the data; 300 with descent.
 alpha : float, default=None

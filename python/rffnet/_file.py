@@ -73,4 +73,6 @@ def parameters(plan):
     else:
         found |= {name: plan[name] for name in ("lr", "schedule", "init")}
         found |= {"batch_size": plan["batch-size"], "n_iter_no_change": plan["patience"]}
+        if plan["init"] == "restarter":
+            found["n_restarts"] = plan["restarts"]
     return found

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use rffnet::Error;
 
 /// How the library and the command spell a parameter, and how Python does.
-const SPELLING: [(&str, &str); 9] = [
+const SPELLING: [(&str, &str); 10] = [
     ("alpha-theta", "alpha_theta"),
     ("penalty-theta", "penalty_theta"),
     ("l1-ratio", "l1_ratio"),
@@ -16,11 +16,12 @@ const SPELLING: [(&str, &str); 9] = [
     ("validation-fraction", "validation_fraction"),
     ("class-weight", "class_weight"),
     ("patience", "n_iter_no_change"),
+    ("restarts", "n_restarts"),
     ("epochs", "max_iter"),
     ("features", "n_random_features"),
 ];
 /// Those that are not also words of a sentence.
-const UNMISTAKABLE: usize = 7;
+const UNMISTAKABLE: usize = 8;
 
 pub(crate) fn exception(error: Error) -> PyErr {
     let text = error.to_string();
@@ -30,9 +31,11 @@ pub(crate) fn exception(error: Error) -> PyErr {
             let name = SPELLING.iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
             PyValueError::new_err(format!("{name} is {value}; it must be {need}"))
         }
-        _ => PyValueError::new_err(
+        // These speak of parameters alone; others may name a column or a class, whose name stays as it is.
+        Error::Unsupported(_) => PyValueError::new_err(
             SPELLING[..UNMISTAKABLE].iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours)),
         ),
+        _ => PyValueError::new_err(text),
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) fn params(options: &Bound<'_, PyDict>) -> PyResult<Params> {
         kernel: given.named("kernel")?,
         sampling: given.named("sampling")?,
         init: given.named("init")?,
+        restarts: given.whole("n_restarts")?,
         random_features: given.whole("n_random_features")?,
         alpha: given.real("alpha")?,
         penalty: given.named("penalty")?,

@@ -153,6 +153,21 @@ class TestOptions:
         assert plan["penalty-theta"] == {"l1": 0.0, "l2": 0.01}
         assert RFFNetRegressor(preset="paper", max_iter=1).fit(X, X[:, 0])._plan["preset"] == "paper"
 
+    def test_restarts(self, curve, ring):
+        """None is ten, one is another start, and the classifier takes them too."""
+        X, y = curve
+        options = {"init": "restarter", "max_iter": 2, "n_random_features": 30}
+        none, one, ten = (RFFNetRegressor(**options, n_restarts=n).fit(X, y) for n in (None, 1, 10))
+        assert (one._plan["restarts"], none._plan["restarts"]) == (1, 10)
+        assert np.array_equal(none.relevances_, ten.relevances_)
+        assert not np.array_equal(none.relevances_, one.relevances_)
+        assert RFFNetClassifier(**options, n_restarts=3).fit(*ring)._plan["restarts"] == 3
+
+    def test_a_class_named_like_a_parameter_keeps_its_name(self, curve):
+        X, _ = curve
+        with pytest.raises(ValueError, match="'restarts'"):
+            RFFNetClassifier(**QUICK).fit(X, np.full(len(X), "restarts"))
+
     @pytest.mark.parametrize(
         ("options", "text"),
         [
@@ -163,6 +178,11 @@ class TestOptions:
             ({"alpha": "much"}, "alpha is 'much'; it must be a number"),
             ({"linear": "yes"}, "linear is 'yes'; it must be True or False"),
             ({"max_iter": 0}, "max_iter is 0"),
+            ({"init": "restarter", "n_restarts": 0}, "n_restarts is 0; it must be between 1 and 10000"),
+            ({"init": "restarter", "n_restarts": 10001}, "n_restarts is 10001; it must be between 1 and 10000"),
+            ({"init": "restarter", "n_restarts": 2.5}, "n_restarts is 2.5; it must be a whole number"),
+            ({"n_restarts": 3}, "n_restarts is 3; it must be left out unless init is restarter"),
+            ({"solver": "varpro", "n_restarts": 3}, "init and n_restarts belong to descent"),
             ({"early_stopping": "maybe"}, "early_stopping is 'maybe'"),
             ({"solver": "varpro", "batch_size": 3}, "batch_size"),
             ({"n_jobs": 0}, "n_jobs is 0"),

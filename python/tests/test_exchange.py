@@ -42,6 +42,10 @@ OPTIONS = [
         ["--solver", "adam", "--epochs", 9, "--features", 50, "--lr", 0.01, "--batch-size", 32],
     ),
     ({"preset": "paper", "max_iter": 5}, ["--preset", "paper", "--epochs", 5]),
+    (
+        {"init": "restarter", "n_restarts": 3, "max_iter": 4, "n_random_features": 30},
+        ["--init", "restarter", "--restarts", 3, "--epochs", 4, "--features", 30],
+    ),
 ]
 
 
@@ -93,7 +97,8 @@ def test_labels_survive_the_file(labels, tmp_path):
 
 def test_a_loaded_model_can_be_fitted_again(curve, tmp_path):
     X, y = curve
-    for options in ({"effort": "quick", "alpha": 1e-3}, {"solver": "adam", "max_iter": 4, "lr": 0.003}):
+    restarter = {"init": "restarter", "n_restarts": 2, "max_iter": 2}
+    for options in ({"effort": "quick", "alpha": 1e-3}, {"solver": "adam", "max_iter": 4, "lr": 0.003}, restarter):
         model = RFFNetRegressor(**options, random_state=3).fit(X, y)
         model.save(tmp_path / "m.rffnet")
         again = load(tmp_path / "m.rffnet").fit(X, y)

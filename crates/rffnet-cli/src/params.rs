@@ -120,6 +120,10 @@ param_options! {
     #[arg(long, help_heading = "Optimisation", value_parser = named(Init::ALL),
         help = with_default("Where the relevances start", |p| p.init.to_string()))]
     init: Init,
+    #[arg(long, help_heading = "Optimisation", value_name = "N", value_parser = values::whole::<usize>,
+        help = with_default("Random starts that the start restarter tries; with --init restarter only",
+            |p| p.restarts.to_string()))]
+    restarts: usize,
     #[arg(long, help_heading = "Optimisation", value_name = "T", value_parser = values::whole::<usize>,
         help = with_defaults("Steps per penalty, or passes over the rows with descent, at most",
             |p| p.epochs.to_string(), |p| p.epochs.to_string()))]
@@ -153,6 +157,7 @@ impl ParamOptions {
             kernel: self.kernel,
             sampling: self.sampling,
             init: self.init,
+            restarts: self.restarts,
             random_features: self.features,
             alpha: self.alpha,
             penalty: self.penalty,

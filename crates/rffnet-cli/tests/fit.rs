@@ -335,3 +335,21 @@ fn every_parameter_reaches_the_model() {
     assert_eq!((&plan["spectrum"], &plan["linear"]), (&"fixed".into(), &true.into()));
     assert_eq!((&plan["committee"], &plan["effort"]), (&1.into(), &"quick".into()));
 }
+
+#[test]
+fn restarts_are_a_flag_and_a_key_and_change_the_start() {
+    let folder = Folder::new();
+    let fit = "fit --dataset jse3 --rows 100 --features 16 --epochs 2 --init restarter -q";
+    folder.ok(&format!("{fit} -o default.rffnet"));
+    for n in [1, 2, 10] {
+        folder.ok(&format!("{fit} --restarts {n} -o {n}.rffnet"));
+        assert_eq!(folder.json(&format!("inspect {n}.rffnet"))["params"]["restarts"], n);
+    }
+    folder.write("r.toml", "restarts = 2\n");
+    folder.ok(&format!("{fit} --config r.toml -o config.rffnet"));
+    assert!(folder.read("default.rffnet") == folder.read("10.rffnet"), "ten is the default");
+    assert!(folder.read("config.rffnet") == folder.read("2.rffnet"));
+    let relevances = |n: u64| folder.json(&format!("inspect {n}.rffnet"))["relevances"].clone();
+    assert_ne!(relevances(1), relevances(10));
+    assert!(folder.ok("inspect 2.rffnet").contains("init restarter of 2 starts"));
+}

@@ -124,6 +124,7 @@ named_enum! {
 /// | `kernel` | `gaussian` | the ARD kernel | see [`Kernel`] |
 /// | `sampling` | `iid` | how frequencies are drawn | `iid`, `orthogonal` (Gaussian only) |
 /// | `init` | `constant` | where relevances start | see [`Init`] |
+/// | `restarts` | 10 | starts that `restarter` tries (no other start takes it) | 1 to 10000 |
 /// | `random_features` | 300 | features s | at least 1 |
 /// | `alpha` | 1e-5 | strength of the head's penalty | 0 or more |
 /// | `penalty` | `l2` | its shape | see [`PenaltyKind`] |
@@ -154,6 +155,9 @@ pub struct Params {
     pub kernel: Option<Kernel>,
     pub sampling: Option<Sampling>,
     pub init: Option<Init>,
+    // Left out where it is not set: results that were kept under a key of all parameters are found again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<usize>,
     pub random_features: Option<usize>,
     pub alpha: Option<f64>,
     pub penalty: Option<PenaltyKind>,
@@ -185,6 +189,7 @@ impl Default for Params {
             kernel: None,
             sampling: None,
             init: None,
+            restarts: None,
             random_features: None,
             alpha: None,
             penalty: None,
@@ -236,6 +241,9 @@ pub struct Plan {
     pub kernel: Kernel,
     pub sampling: Sampling,
     pub init: Init,
+    /// Files of before it could be set do not have it.
+    #[serde(default = "paper_restarts")]
+    pub restarts: usize,
     pub random_features: usize,
     pub penalty: Penalty,
     pub penalty_theta: Penalty,
@@ -358,7 +366,8 @@ impl Params {
         }
         if varpro && self.asks_for_descent() {
             return Err(Error::Unsupported(
-                "lr, schedule, batch-size, patience and init belong to descent; leave them out or choose another solver"
+                "lr, schedule, batch-size, patience, init and restarts belong to descent; leave them out or choose another \
+                 solver"
                     .into(),
             ));
         }
@@ -384,6 +393,7 @@ impl Params {
             kernel,
             sampling,
             init: self.init.unwrap_or(if paper || exact { Init::Constant } else { Init::Varpro }),
+            restarts: self.checked_restarts()?,
             random_features: checked_features(self.random_features.unwrap_or(300), shape.columns)?,
             penalty: Penalty::new(self.penalty.unwrap_or(PenaltyKind::L2), alpha, l1_ratio),
             penalty_theta: Penalty::new(kind_theta, alpha_theta, l1_ratio),
@@ -431,8 +441,31 @@ impl Params {
             || self.batch_size.is_some()
             || self.patience.is_some()
             || self.init.is_some()
+            || self.restarts.is_some()
+    }
+
+    /// A number of starts is for the one start that draws several.
+    fn checked_restarts(&self) -> Result<usize, Error> {
+        match self.restarts {
+            None => Ok(paper_restarts()),
+            Some(n) if !(1..=MOST_RESTARTS).contains(&n) => {
+                Err(Error::parameter("restarts", n, format!("between 1 and {MOST_RESTARTS}")))
+            }
+            Some(n) if self.init != Some(Init::Restarter) => {
+                Err(Error::parameter("restarts", n, "left out unless init is restarter"))
+            }
+            Some(n) => Ok(n),
+        }
     }
 }
+
+/// Starts the Restarter tries in the paper.
+fn paper_restarts() -> usize {
+    10
+}
+
+/// Each start takes some epochs of descent: more than this is a slip of the finger.
+const MOST_RESTARTS: usize = 10_000;
 
 /// Enough steps per epoch to get somewhere on few rows, enough rows per step to be fast on many.
 fn batch_size(rows: usize) -> usize {
@@ -480,6 +513,7 @@ mod tests {
             kernel: Kernel::Gaussian,
             sampling: Sampling::Iid,
             init: Init::Constant,
+            restarts: 10,
             random_features: 300,
             penalty: Penalty { l1: 0.0, l2: 0.1 },
             penalty_theta: Penalty::default(),
@@ -509,7 +543,7 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_refused_by_name() {
         type Change = fn(&mut Params);
-        let cases: [(&str, Change); 10] = [
+        let cases: [(&str, Change); 13] = [
             ("alpha", |p| p.alpha = Some(-1.0)),
             ("alpha", |p| p.alpha = Some(f64::NAN)),
             ("alpha-theta", |p| p.alpha_theta = Some(-1.0)),
@@ -520,6 +554,9 @@ mod tests {
             ("patience", |p| p.patience = Some(0)),
             ("validation-fraction", |p| p.validation_fraction = Some(1.0)),
             ("l1-ratio", |p| p.l1_ratio = Some(1.5)),
+            ("restarts", |p| (p.init, p.restarts) = (Some(Init::Restarter), Some(0))),
+            ("restarts", |p| (p.init, p.restarts) = (Some(Init::Restarter), Some(MOST_RESTARTS + 1))),
+            ("restarts", |p| (p.init, p.restarts) = (Some(Init::Restarter), Some(usize::MAX))),
         ];
         for (name, change) in cases {
             let mut params = Params::default();
@@ -541,5 +578,41 @@ mod tests {
         assert!(loss.plan(CLASSIFICATION).is_err() && loss.plan(REGRESSION).is_ok());
         let theta = Params { penalty_theta: Some(PenaltyKind::L1), ..Params::default() };
         assert!(theta.plan(REGRESSION).expect_err("strength").to_string().contains("alpha-theta"));
+    }
+
+    #[test]
+    fn a_number_of_starts_is_for_the_restarter_alone() {
+        let plan =
+            |init, solver, restarts| Params { init, solver, restarts, ..Params::default() }.plan(REGRESSION);
+        let restarter = Some(Init::Restarter);
+        for n in [1, 3, MOST_RESTARTS] {
+            let plan = plan(restarter, SolverKind::Auto, Some(n)).expect("valid");
+            assert_eq!((plan.restarts, plan.solver), (n, SolverKind::Adam));
+        }
+        assert_eq!(plan(restarter, SolverKind::Auto, None).expect("valid").restarts, 10);
+        for init in [None, Some(Init::Constant), Some(Init::Regressor)] {
+            let text = plan(init, SolverKind::Auto, Some(3)).expect_err("no effect").to_string();
+            assert_eq!(text, "restarts is 3; it must be left out unless init is restarter");
+        }
+        let text = plan(None, SolverKind::Varpro, Some(3)).expect_err("exact").to_string();
+        assert!(text.contains("init and restarts belong to descent"), "{text}");
+    }
+
+    /// Tables and figures are kept under keys of all parameters, and model files hold the plan.
+    #[test]
+    fn what_was_written_before_restarts_could_be_set_is_still_read() {
+        let params = Params::default();
+        let json = serde_json::to_value(&params).expect("written");
+        assert!(json.get("restarts").is_none(), "{json}");
+        assert_eq!(serde_json::from_value::<Params>(json).expect("read"), params);
+
+        let params = Params { init: Some(Init::Restarter), restarts: Some(4), ..params };
+        let json = serde_json::to_value(&params).expect("written");
+        assert_eq!(serde_json::from_value::<Params>(json).expect("read"), params);
+        let plan = params.plan(REGRESSION).expect("valid");
+        let mut json = serde_json::to_value(&plan).expect("written");
+        assert_eq!(serde_json::from_value::<Plan>(json.clone()).expect("read"), plan);
+        json.as_object_mut().expect("an object").remove("restarts").expect("kept in the file");
+        assert_eq!(serde_json::from_value::<Plan>(json).expect("read").restarts, 10);
     }
 }

@@ -258,6 +258,15 @@ fn another_format_is_refused_with_advice() {
 }
 
 #[test]
+fn a_file_of_before_restarts_could_be_set_loads_as_ten() {
+    let (models, _) = models();
+    let bytes = models[0].1.to_bytes().unwrap();
+    let model = Model::from_bytes(&edit(&bytes, r#"\"restarts\":10,"#, "")).unwrap();
+    assert_eq!(model.plan().restarts, 10);
+    assert!(model.to_bytes().unwrap() == bytes);
+}
+
+#[test]
 fn a_file_that_contradicts_itself_is_called_damaged() {
     let (models, _) = models();
     let bytes = models[0].1.to_bytes().unwrap();

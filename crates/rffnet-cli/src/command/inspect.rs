@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rffnet::{Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
+use rffnet::{Init, Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
 use serde::Serialize;
 
 use crate::bars::{Relevance, SHOWN, chart, relevances};
@@ -99,7 +99,11 @@ fn description(model: &Model) -> String {
                 "preset {}, seed {}{}, class weights {}, missing values {}",
                 plan.preset,
                 plan.seed,
-                if varpro { String::new() } else { format!(", init {}", plan.init) },
+                match plan.init {
+                    _ if varpro => String::new(),
+                    Init::Restarter => format!(", init restarter of {}", plural(plan.restarts, "start")),
+                    init => format!(", init {init}"),
+                },
                 plan.class_weight,
                 plan.missing
             ),
