@@ -6,12 +6,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use rffnet_compare::{Job, Outcome};
 
 use crate::cache::Cache;
 use crate::page::{Page, write_index};
 use crate::real::Real;
-use crate::{Error, Experiment, curves, describe, landscape, relevance, scores, selection};
+use crate::{
+    Error, Experiment, convergence, curves, describe, landscape, relevance, reliability, scores, selection,
+};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -76,6 +79,12 @@ impl Bench<'_> {
         self.request.replicas.map_or(wanted, |most| wanted.min(most.max(1)))
     }
 
+    /// The threads asked for, for fits in this process.
+    pub(crate) fn pool(&self) -> Result<ThreadPool, Error> {
+        let pool = ThreadPoolBuilder::new().num_threads(self.request.threads).build();
+        pool.map_err(|e| Error::new(format!("the threads could not be started: {e}")))
+    }
+
     /// A real set, read once; otherwise the sentence that says where to get it.
     pub(crate) fn real(&self, name: &'static str) -> Rc<Result<Real, String>> {
         if let Some(found) = self.real.borrow().get(name) {
@@ -120,5 +129,7 @@ fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Error> {
         FigD5 | FigD6 | FigD7 | FigE8 => curves::page(bench, experiment),
         FigE9 | FigE10 => curves::relevances(bench, experiment),
         Landscape => landscape::page(bench),
+        Convergence => convergence::page(bench),
+        Reliability => reliability::page(bench),
     }
 }
