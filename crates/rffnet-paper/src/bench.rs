@@ -56,6 +56,10 @@ impl Request {
         if self.seed != 0 {
             command += &format!(" --seed {}", self.seed);
         }
+        // Elsewhere the number of threads changes nothing but seconds.
+        if self.threads != 0 && experiment == Experiment::Convergence {
+            command += &format!(" --threads {}", self.threads);
+        }
         command
     }
 }

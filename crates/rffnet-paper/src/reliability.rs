@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::axis::Axis;
 use crate::bench::Bench;
 use crate::cache::Fault;
-use crate::calibration::Calibration;
+use crate::calibration::{Bin, Calibration};
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
@@ -113,14 +113,13 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
             let Some(found) = Calibration::of(&rows) else { continue };
             grid.push(line(set, variant, &found));
             record(&mut raw, set, variant, &found);
-            marks.push(curve(&found, style(variant)));
+            marks.extend(curves(&found, &style(variant)));
         }
-        panels.push(Panel {
-            title: set.name().into(),
-            x: Axis::odds("predicted probability, mean of the bin"),
-            y: Axis::odds("share of positives"),
-            marks,
-        });
+        let mut x = Axis::odds("predicted probability, mean of the bin");
+        // The last mark would stand out over the edge; the upright axis has it.
+        x.marked.pop();
+        let y = Axis::odds("share of positives");
+        panels.push(Panel { title: set.name().into(), x, y, marks });
     }
     sets.iter().for_each(|set| notes.extend(size_note(set)));
     let legend = variants.iter().map(|v| (v.label.replace('`', ""), style(v)));
@@ -162,7 +161,7 @@ fn about(bench: &Bench<'_>, replicas: usize) -> String {
         "Of the rows to which a model gives a probability of 0.8, are 80 % positive? Test rows are sorted by their \
          probability and cut into ten bins of equal count; each dot is a bin, with a 95 % interval of its share. Axes are \
          log-odds, so that rare and nearly sure cases can be seen; what lies beyond 0.001 or 0.999 stands at the edge. \
-         `classification` is simulated: {} training and {} test rows, {} pooled. Real sets: the first of ten folds.{quick}",
+         RFFNet is the preset `paper`. `classification` is simulated: {} training and {} test rows, {} pooled. Real sets: the first of ten folds.{quick}",
         count(rows),
         count(TEST_ROWS),
         plural(replicas, "replica"),
@@ -175,12 +174,19 @@ fn diagonal() -> Style {
 
 /// The preset `auto` has the first colour.
 fn style(variant: &Variant) -> Style {
-    let colour = if variant.kind == Kind::Rffnet { PALETTE[0] } else { PALETTE[1] };
-    Style { colour: colour.into(), dash: 0 }
+    let (colour, dash) = if variant.kind == Kind::Rffnet { (PALETTE[0], 0) } else { (PALETTE[1], 2) };
+    Style { colour: colour.into(), dash }
 }
 
-fn curve(found: &Calibration, style: Style) -> Mark {
-    Mark::Dots { points: found.bins.iter().map(|b| (b.predicted, b.share, b.interval())).collect(), style }
+/// Bins without a positive, or with nothing else, have no place on an axis of odds: they stand at its end, on their own.
+fn curves(found: &Calibration, style: &Style) -> Vec<Mark> {
+    let dots = |bins: &[Bin]| Mark::Dots {
+        points: bins.iter().map(|b| (b.predicted, b.share, b.interval())).collect(),
+        style: style.clone(),
+    };
+    let (joined, alone): (Vec<Bin>, Vec<Bin>) =
+        found.bins.iter().partition(|b| b.share > 0.0 && b.share < 1.0);
+    std::iter::once(dots(&joined)).chain(alone.iter().map(|&bin| dots(&[bin]))).collect()
 }
 
 fn line(set: &Set<'_>, variant: &Variant, found: &Calibration) -> Vec<String> {
