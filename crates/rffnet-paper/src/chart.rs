@@ -11,8 +11,9 @@ const BOTTOM: f64 = 56.0;
 const LEGEND: f64 = 34.0;
 /// A character's width in the legend, on average.
 const CHARACTER: f64 = 0.6 * FONT;
-/// Between the end of a line and its name.
-const LABEL_GAP: f64 = 11.0;
+/// From the end of a line to its name.
+const LABEL_GAP: f64 = 4.0;
+const LABEL_DROP: f64 = 1.35 * FONT;
 /// Spreads on bars: dark enough to be seen, light enough to leave the bars alone.
 const WHISKER: &str = "#777777";
 /// Shades of a heat map.
@@ -30,7 +31,7 @@ pub(crate) enum Mark {
     Heat { values: Vec<f64>, columns: usize, low: f64, high: f64 },
     /// Points without a line.
     Points(Vec<(f64, f64)>),
-    /// The end of a line: a dot, and the line's name to its right.
+    /// The end of a line: a dot, and the line's name below and to its right, where falling lines leave room.
     End { at: (f64, f64), label: String, colour: String },
 }
 
@@ -188,7 +189,7 @@ impl Panel {
         let mut ends: Vec<((f64, f64), &str, &str)> = Vec::new();
         for mark in &self.marks {
             if let Mark::End { at, label, colour } = mark {
-                ends.push(((x(at.0) + LABEL_GAP, y(at.1) + 0.35 * FONT), label, colour));
+                ends.push(((x(at.0) + LABEL_GAP, y(at.1) + LABEL_DROP), label, colour));
             }
         }
         push_apart(&mut ends);

@@ -149,8 +149,8 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
     let text = format!(
         "Adam and variable projection on {SET}: {} training rows, seed {}, {}, one fit after the other in one process; \
          drawing the rows is not counted. A line is the lowest loss so far on the {} that a fit holds out (mean squared \
-         error), the same for all. A dot is the end of a fit, with the loss of what it kept; networks of a committee hold \
-         out rows of their own, and their mean counts.{quick}",
+         error), the same for all; the second and third network of a committee hold out others, and the line is then the lowest on \
+         any. A dot is the end of a fit, with the loss of what it kept, the mean over its networks.{quick}",
         count(rows),
         bench.request.seed,
         plural(threads, "thread"),
@@ -251,7 +251,7 @@ fn chart(pairs: &[(&Method, &Run)]) -> Chart {
         (run.seconds / x.low).ln() * SIZE.0 / left
     });
     x.high = x.low * needed.fold(all, f64::max).exp();
-    let y = Axis::over("lowest validation loss", Kind::Log, points().map(|p| p.1), false);
+    let y = Axis::over("lowest validation loss (squared error)", Kind::Log, points().map(|p| p.1), false);
     let mut marks = Vec::new();
     for (i, line) in lines.iter().enumerate() {
         let style = Style { colour: PALETTE[i].into(), dash: 0 };
