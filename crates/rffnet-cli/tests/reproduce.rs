@@ -58,7 +58,7 @@ fn requests_that_cannot_be_met() {
     let folder = Folder::new();
     folder
         .run("reproduce table5 -o out")
-        .refused(1, &["'table5'", "table1, fig2, table2", "landscape and all"]);
+        .refused(1, &["'table5'", "table1, fig2, table2", "landscape, convergence, reliability and all"]);
     folder.run("reproduce table1 --replicas 0 -o out").refused(1, &["replicas is 0"]);
     folder.run("reproduce table3 --data-dir nowhere -o out").refused(1, &["'nowhere'", "docs/data.md"]);
     folder.write("file", "");

@@ -5,7 +5,12 @@
 pub(crate) enum Kind {
     Linear,
     Log,
+    /// Probabilities by the logarithm of their odds: both ends as wide as the middle.
+    Odds,
 }
+
+/// Where axes of odds end.
+const ODDS: (f64, f64) = (0.001, 0.999);
 
 /// An axis with its range.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,7 @@ impl Axis {
                 low /= room;
                 high *= room;
             }
+            Kind::Odds => (low, high) = ODDS,
         }
         Self { label: label.into(), kind, low, high, marked: Vec::new() }
     }
@@ -51,12 +57,20 @@ impl Axis {
         Self { label: label.into(), kind: Kind::Linear, low, high, marked: Vec::new() }
     }
 
+    /// Probabilities; what is rarer, or surer, than one in a thousand is held at the ends.
+    pub(crate) fn odds(label: &str) -> Self {
+        let marked = [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999].map(|p| (p, p.to_string())).to_vec();
+        Self { label: label.into(), kind: Kind::Odds, low: ODDS.0, high: ODDS.1, marked }
+    }
+
     /// 0 at the low end, 1 at the high end; values outside are held at the ends.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let t = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
             Kind::Log if value <= 0.0 => 0.0,
             Kind::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            Kind::Odds if value <= self.low => 0.0,
+            Kind::Odds => (logit(value) - logit(self.low)) / (logit(self.high) - logit(self.low)),
         };
         if t.is_finite() { t.clamp(0.0, 1.0) } else { 1.0 }
     }
@@ -68,7 +82,7 @@ impl Axis {
         }
         let inside = |v: &f64| *v >= self.low - 1e-9 * self.low.abs() && *v <= self.high * (1.0 + 1e-9);
         match self.kind {
-            Kind::Linear => self.even(most),
+            Kind::Linear | Kind::Odds => self.even(most),
             // Less than a decade: powers of ten would leave it bare.
             Kind::Log if self.high < 8.0 * self.low => self.even(most + 1),
             Kind::Log => {
@@ -102,6 +116,11 @@ impl Axis {
         let decimals = (-step.log10().floor()).max(0.0) as usize;
         (first..=last).map(|i| (i as f64 * step, format!("{:.decimals$}", i as f64 * step))).collect()
     }
+}
+
+/// The logarithm of the odds.
+fn logit(p: f64) -> f64 {
+    (p / (1.0 - p)).ln()
 }
 
 /// 1, 2 or 5 times a power of ten, not below `least`.
@@ -160,6 +179,10 @@ mod tests {
         let log = Axis { kind: Kind::Log, ..Axis::linear("", 0.01, 100.0) };
         assert!((log.place(1.0) - 0.5).abs() < 1e-12);
         assert_eq!((log.place(0.0), log.place(f64::INFINITY)), (0.0, 1.0));
+        let odds = Axis::odds("");
+        assert_eq!([0.0, 0.001, 0.999, 1.0].map(|v| odds.place(v)), [0.0, 0.0, 1.0, 1.0]);
+        assert!([0.5, 0.1, 0.02].iter().all(|v| (odds.place(*v) + odds.place(1.0 - v) - 1.0).abs() < 1e-12));
+        assert_eq!(texts(&odds, 3).len(), 7);
     }
 
     #[test]
@@ -167,7 +190,7 @@ mod tests {
         let axis = Axis::over("", Kind::Linear, [1.0, 5.0].into_iter(), true);
         assert!(axis.low == 0.0 && axis.high > 5.0);
         for values in [vec![], vec![0.0], vec![f64::NAN], vec![3.0, 3.0]] {
-            for kind in [Kind::Linear, Kind::Log] {
+            for kind in [Kind::Linear, Kind::Log, Kind::Odds] {
                 let axis = Axis::over("", kind, values.iter().copied(), false);
                 assert!(axis.low < axis.high && axis.low.is_finite() && axis.high.is_finite(), "{axis:?}");
                 axis.ticks(5);

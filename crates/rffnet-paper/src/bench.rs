@@ -6,12 +6,15 @@ use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use rffnet_compare::{Job, Outcome};
 
 use crate::cache::Cache;
 use crate::page::{Page, write_index};
 use crate::real::Real;
-use crate::{Error, Experiment, curves, describe, landscape, relevance, scores, selection};
+use crate::{
+    Error, Experiment, convergence, curves, describe, landscape, relevance, reliability, scores, selection,
+};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -53,6 +56,10 @@ impl Request {
         if self.seed != 0 {
             command += &format!(" --seed {}", self.seed);
         }
+        // Elsewhere the number of threads changes nothing but seconds.
+        if self.threads != 0 && experiment == Experiment::Convergence {
+            command += &format!(" --threads {}", self.threads);
+        }
         command
     }
 }
@@ -74,6 +81,12 @@ impl Bench<'_> {
     pub(crate) fn replicas(&self, full: usize, quick: usize) -> usize {
         let wanted = if self.request.quick { quick } else { full };
         self.request.replicas.map_or(wanted, |most| wanted.min(most.max(1)))
+    }
+
+    /// The threads asked for, for fits in this process.
+    pub(crate) fn pool(&self) -> Result<ThreadPool, Error> {
+        let pool = ThreadPoolBuilder::new().num_threads(self.request.threads).build();
+        pool.map_err(|e| Error::new(format!("the threads could not be started: {e}")))
     }
 
     /// A real set, read once; otherwise the sentence that says where to get it.
@@ -120,5 +133,7 @@ fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Error> {
         FigD5 | FigD6 | FigD7 | FigE8 => curves::page(bench, experiment),
         FigE9 | FigE10 => curves::relevances(bench, experiment),
         Landscape => landscape::page(bench),
+        Convergence => convergence::page(bench),
+        Reliability => reliability::page(bench),
     }
 }

@@ -11,6 +11,9 @@ const BOTTOM: f64 = 56.0;
 const LEGEND: f64 = 34.0;
 /// A character's width in the legend, on average.
 const CHARACTER: f64 = 0.6 * FONT;
+/// From the end of a line to its name.
+const LABEL_GAP: f64 = 4.0;
+const LABEL_DROP: f64 = 1.35 * FONT;
 /// Spreads on bars: dark enough to be seen, light enough to leave the bars alone.
 const WHISKER: &str = "#777777";
 /// Shades of a heat map.
@@ -20,14 +23,16 @@ const SHADES: usize = 60;
 pub(crate) enum Mark {
     /// `(x, mean, spread)`, the spread as a band.
     Line { points: Vec<(f64, f64, f64)>, style: Style },
-    /// The same, with dots and the spread as whiskers.
-    Dots { points: Vec<(f64, f64, f64)>, style: Style },
+    /// `(x, mean, range)`, with dots and the range as whiskers.
+    Dots { points: Vec<(f64, f64, (f64, f64))>, style: Style },
     /// A bar at each x, `(x, height, spread)`.
     Bars { bars: Vec<(f64, f64, f64)>, width: f64, colours: Vec<String> },
     /// Values on an even grid over the panel, row after row from below; shades from `low` to `high`.
     Heat { values: Vec<f64>, columns: usize, low: f64, high: f64 },
     /// Points without a line.
     Points(Vec<(f64, f64)>),
+    /// The end of a line: a dot, and the line's name below and to its right, where falling lines leave room.
+    End { at: (f64, f64), label: String, colour: String },
 }
 
 /// How a line looks.
@@ -86,6 +91,26 @@ impl Chart {
             draw_shades(&mut svg, (width / 2.0, above + rows as f64 * cell.1 + 8.0), label, *low, *high);
         }
         svg.finish(&self.title)
+    }
+}
+
+/// What a name beside the end of a line needs to the right of it.
+pub(crate) fn label_width(label: &str) -> f64 {
+    LABEL_GAP + CHARACTER * label.chars().count() as f64 - RIGHT
+}
+
+/// Names that would be written over each other move down, a line each.
+fn push_apart(ends: &mut [((f64, f64), &str, &str)]) {
+    let line = 1.2 * FONT;
+    ends.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
+    for i in 1..ends.len() {
+        for j in 0..i {
+            let right = |k: usize| ends[k].0.0 + label_width(ends[k].1);
+            let beside = ends[i].0.0 > right(j) || ends[j].0.0 > right(i);
+            if !beside && ends[i].0.1 - ends[j].0.1 < line {
+                ends[i].0.1 = ends[j].0.1 + line;
+            }
+        }
     }
 }
 
@@ -161,6 +186,16 @@ impl Panel {
         for mark in &self.marks {
             self.draw_mark(svg, mark, at, (w, h), &x, &y);
         }
+        let mut ends: Vec<((f64, f64), &str, &str)> = Vec::new();
+        for mark in &self.marks {
+            if let Mark::End { at, label, colour } = mark {
+                ends.push(((x(at.0) + LABEL_GAP, y(at.1) + LABEL_DROP), label, colour));
+            }
+        }
+        push_apart(&mut ends);
+        for (at, label, colour) in ends {
+            svg.label(at, label, colour);
+        }
         svg.line((at.0, at.1), (at.0, at.1 + h), INK, 1.2);
         svg.line((at.0, at.1 + h), (at.0 + w, at.1 + h), INK, 1.2);
         for (value, text) in &y_ticks {
@@ -200,7 +235,7 @@ impl Panel {
                 let line: Vec<(f64, f64)> = points.iter().map(|p| (x(p.0), y(p.1))).collect();
                 svg.polyline(&line, &style.colour, 2.2, DASHES[style.dash % DASHES.len()]);
                 for p in points {
-                    svg.whisker(x(p.0), (y(p.1 - p.2), y(p.1 + p.2)), 6.0, &style.colour);
+                    svg.whisker(x(p.0), (y(p.2.0), y(p.2.1)), 6.0, &style.colour);
                     svg.circle((x(p.0), y(p.1)), 4.5, &style.colour);
                 }
             }
@@ -236,6 +271,7 @@ impl Panel {
                     svg.circle((x(p.0), y(p.1)), 3.5, "#D55E00");
                 }
             }
+            Mark::End { at, colour, .. } => svg.circle((x(at.0), y(at.1)), 5.0, colour),
         }
     }
 }
@@ -278,6 +314,19 @@ mod tests {
         let height: f64 =
             svg.split("height=\"").nth(1).and_then(|s| s.split('"').next()?.parse().ok()).expect("a height");
         assert!(height > size.1 + 24.0 && height < size.1 + 110.0, "{height}");
+    }
+
+    #[test]
+    fn names_of_lines_are_not_written_over_each_other() {
+        let end =
+            |y: f64, label: &str| Mark::End { at: (5.0, y), label: label.into(), colour: "#000".into() };
+        let svg = chart(vec![end(1.0, "lower"), end(1.01, "upper"), end(8.0, "far")], 1);
+        let place = |label: &str| -> f64 {
+            let line = svg.lines().find(|l| l.contains(&format!(">{label}<"))).expect("drawn");
+            line.split("y=\"").nth(1).and_then(|s| s.split('"').next()?.parse().ok()).expect("a place")
+        };
+        assert!(place("lower") - place("upper") >= FONT, "{svg}");
+        assert!(place("upper") - place("far") > 30.0, "{svg}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::Error;
 
 macro_rules! experiments {
     ($($variant:ident $name:literal $title:literal,)*) => {
-        /// A table or figure of the paper.
+        /// A table or figure of the paper, or one that goes beyond it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[allow(missing_docs)] // the titles say it
         pub enum Experiment {
@@ -15,7 +15,7 @@ macro_rules! experiments {
         }
 
         impl Experiment {
-            /// All, in the order of the paper.
+            /// The paper's in its order, then what goes beyond it.
             pub const ALL: &'static [Experiment] = &[$(Experiment::$variant,)*];
 
             /// The name on the command line and of the files: `table1`.
@@ -56,6 +56,15 @@ experiments! {
     TableF13 "tableF13" "Table F.13: peak memory, real regression sets",
     TableF14 "tableF14" "Table F.14: peak memory, real classification sets",
     Landscape "landscape" "The landscape of the loss over two relevances",
+    Convergence "convergence" "Convergence: loss against seconds, Adam and variable projection",
+    Reliability "reliability" "Reliability: are the probabilities calibrated?",
+}
+
+impl Experiment {
+    /// Whether the paper has it too.
+    pub fn in_paper(self) -> bool {
+        !matches!(self, Experiment::Convergence | Experiment::Reliability)
+    }
 }
 
 impl fmt::Display for Experiment {
@@ -94,7 +103,7 @@ mod tests {
         assert!(
             sentence.contains("'table5'")
                 && sentence.contains("table1, fig2")
-                && sentence.ends_with("landscape and all")
+                && sentence.ends_with("landscape, convergence, reliability and all")
         );
     }
 }

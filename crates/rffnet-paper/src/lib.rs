@@ -1,4 +1,4 @@
-//! Every table and figure of the paper, from one call.
+//! Every table and figure of the paper, and a few beyond it, from one call.
 //!
 //! An [`Experiment`] is a table or a figure; [`reproduce`] runs some of them into a folder: Markdown with the paper's
 //! figures beside ours, CSV with the raw figures, SVG drawings, and an index of all that stands there.
@@ -14,7 +14,9 @@
 mod axis;
 mod bench;
 mod cache;
+mod calibration;
 mod chart;
+mod convergence;
 mod curves;
 mod describe;
 mod error;
@@ -25,6 +27,7 @@ mod page;
 mod published;
 mod real;
 mod relevance;
+mod reliability;
 mod scores;
 mod selection;
 mod settings;

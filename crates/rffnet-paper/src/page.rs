@@ -61,12 +61,18 @@ pub(crate) fn write_index(folder: &Path) -> Result<(), Error> {
     const TITLE: &str = "The tables and figures of the RFFNet paper";
     const INTRODUCTION: &str = "Beside each figure of the paper stands ours. Seconds and megabytes depend on the machine; \
                                 everything else is the same in every run.";
-    let mut markdown = format!("# {TITLE}\n\n{INTRODUCTION}\n\n");
-    let mut contents = String::new();
+    const BEYOND: &str = "Beyond the paper";
+    let (mut markdown, mut contents) = (String::new(), String::new());
     let mut body = String::new();
+    let mut beyond = false;
     for experiment in Experiment::ALL {
         let name = experiment.name();
         let Ok(page) = fs::read_to_string(folder.join(format!("{name}.md"))) else { continue };
+        if !experiment.in_paper() && !beyond {
+            markdown += &format!("\n## {BEYOND}\n\n");
+            contents += &format!("</ul>\n<p>{BEYOND}:</p>\n<ul>\n");
+            beyond = true;
+        }
         markdown += &format!("- [{}]({name}.md)\n", experiment.title());
         contents += &format!("<li><a href=\"#{name}\">{}</a></li>\n", escaped(experiment.title()));
         body += &format!("<section id=\"{name}\">\n{}</section>\n", html(&page, folder));
@@ -77,7 +83,7 @@ pub(crate) fn write_index(folder: &Path) -> Result<(), Error> {
          <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{TITLE}</h1>\n<p>{INTRODUCTION}</p>\n\
          <ul>\n{contents}</ul>\n{body}</body>\n</html>\n"
     );
-    write(folder, "index.md", &markdown)?;
+    write(folder, "index.md", &format!("# {TITLE}\n\n{INTRODUCTION}\n\n{markdown}"))?;
     write(folder, "index.html", &page)
 }
 
@@ -213,5 +219,15 @@ mod tests {
         let index = fs::read_to_string(folder.path().join("index.md")).unwrap();
         let at = |name: &str| index.find(name).unwrap();
         assert!(at("table1.md") < at("fig2.md"));
+        assert!(!index.contains("Beyond the paper"));
+        Page { experiment: Experiment::Reliability, ..sample() }.write(folder.path(), "c").unwrap();
+        Page { experiment: Experiment::Convergence, ..sample() }.write(folder.path(), "d").unwrap();
+        write_index(folder.path()).unwrap();
+        let index = fs::read_to_string(folder.path().join("index.md")).unwrap();
+        let at = |name: &str| index.find(name).unwrap();
+        assert!(at("fig2.md") < at("## Beyond the paper\n\n- ["));
+        assert!(at("## Beyond") < at("convergence.md") && at("convergence.md") < at("reliability.md"));
+        let html = fs::read_to_string(folder.path().join("index.html")).unwrap();
+        assert_eq!(html.matches("<p>Beyond the paper:</p>").count(), 1);
     }
 }

@@ -50,7 +50,7 @@ fn marks(active: &[usize], columns: usize) -> Vec<(f64, String)> {
 }
 
 /// The rows of a table that know relevances of ours.
-fn networks(classification: bool, auto: bool) -> Vec<Variant> {
+pub(crate) fn networks(classification: bool, auto: bool) -> Vec<Variant> {
     let ours = |v: &Variant| matches!(v.kind, Kind::RffnetPaper | Kind::Rffnet);
     variants(classification, auto).into_iter().filter(ours).collect()
 }

@@ -58,7 +58,7 @@ impl Set<'_> {
     }
 
     /// Training rows of a replica, before a slow method's cut.
-    fn rows(&self, quick: bool) -> usize {
+    pub(crate) fn rows(&self, quick: bool) -> usize {
         match self {
             Set::Simulated(_) if quick => QUICK_ROWS,
             Set::Simulated(_) => ROWS,
@@ -68,7 +68,7 @@ impl Set<'_> {
     }
 
     /// The two parts of a replica.
-    fn sources(&self, rows: usize, replica: usize, seed: u64) -> Result<(Source, Source), Error> {
+    pub(crate) fn sources(&self, rows: usize, replica: usize, seed: u64) -> Result<(Source, Source), Error> {
         match self {
             Set::Simulated(set) => {
                 let seed = seed.wrapping_add(replica as u64);
@@ -136,7 +136,8 @@ pub(crate) fn cell(
     })
 }
 
-fn threads(asked: usize) -> usize {
+/// How many threads that is.
+pub(crate) fn threads(asked: usize) -> usize {
     if asked > 0 { asked } else { std::thread::available_parallelism().map_or(1, usize::from) }
 }
 
@@ -320,7 +321,7 @@ fn ours(
 }
 
 /// Where a real set is not the paper's.
-fn size_note(set: &Set<'_>) -> Option<String> {
+pub(crate) fn size_note(set: &Set<'_>) -> Option<String> {
     let Set::Real(real) = set else { return None };
     let described = crate::REAL_SETS.iter().find(|d| d.name == real.name)?;
     let (ours, paper) = (real.table.rows, described.train + described.test);

@@ -109,8 +109,8 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
                 let both = (rates(&|s| s.false_rate(active)), rates(&|s| s.true_rate(active)));
                 let (Some(f), Some(t)) = both else { continue };
                 grid.push([set.name().into(), preset.into(), count(rows), f.to_string(), t.to_string()]);
-                fdr_points.push((rows as f64, f.mean, f.sd));
-                tdr_points.push((rows as f64, t.mean, t.sd));
+                fdr_points.push((rows as f64, f.mean, (f.mean - f.sd, f.mean + f.sd)));
+                tdr_points.push((rows as f64, t.mean, (t.mean - t.sd, t.mean + t.sd)));
                 (bench.tell)(&format!("  {set}, {preset}, {}: FDR {f}, TDR {t}", plural(rows, "row")));
             }
             fdr.push(Mark::Dots { points: fdr_points, style: line.style.clone() });

@@ -124,6 +124,13 @@ impl Svg {
         self.words(at, text, anchor, size, r#" font-weight="bold""#);
     }
 
+    /// The name of something drawn in this colour, legible across other lines.
+    pub(crate) fn label(&mut self, at: (f64, f64), text: &str, colour: &str) {
+        let halo = r##"stroke="#ffffff" stroke-width="5" stroke-linejoin="round" paint-order="stroke""##;
+        let more = format!(r#" font-weight="bold" fill="{colour}" {halo}"#);
+        self.words(at, text, Anchor::Start, FONT, &more);
+    }
+
     /// Read from below, around its anchor.
     pub(crate) fn upright(&mut self, at: (f64, f64), text: &str, size: f64) {
         let turn = format!(r#" transform="rotate(-90 {} {})""#, n(at.0), n(at.1));

@@ -199,3 +199,71 @@ fn ablations_are_kept_too() {
     assert_eq!(read(folder.path(), "landscape.csv").lines().count(), 1 + 4 * 25 * 25);
     assert!(read(folder.path(), "tableD6.md").contains("Π ½ exp(-abs(ωⱼ))"));
 }
+
+/// Loss against seconds: four fits, measured together and once.
+#[test]
+fn convergence_is_measured_once_and_in_order_of_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let request = request(folder.path(), &[Experiment::Convergence]);
+    assert_eq!(run(&request, 0), (Ok(()), 0), "fits run here, not as jobs");
+    let csv = read(folder.path(), "convergence.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let number = |row: &[&str], i: usize| -> f64 { row[i].parse().unwrap() };
+    for method in ["Adam preset paper", "Adam our settings", "variable projection", "auto"] {
+        let of: Vec<&Vec<&str>> = rows.iter().filter(|row| row[0] == method).collect();
+        assert!(of.len() > 10, "{method}: {}", of.len());
+        assert!(of.windows(2).all(|w| number(w[0], 2) <= number(w[1], 2)), "{method}: time goes on");
+        let (end, steps) = of.split_last().unwrap();
+        assert_eq!(end[1], "end");
+        assert!(steps.windows(2).all(|w| number(w[0], 4) >= number(w[1], 4)), "{method}: lowest so far");
+        assert!(number(end, 3) < number(steps[0], 3), "{method}: it learns");
+    }
+    let page = read(folder.path(), "convergence.md");
+    for piece in ["1,000 training rows, seed 0, 1 thread", "Adam, preset paper gets to ", "`--solver adam`"] {
+        assert!(page.contains(piece), "{piece}\n{page}");
+    }
+    let svg = read(folder.path(), "convergence.svg");
+    assert!(
+        ["preset paper<", "our settings<", "variable projection<", ">auto<"].iter().all(|l| svg.contains(l))
+    );
+    assert!(read(folder.path(), "index.md").contains("## Beyond the paper\n\n- [Convergence"));
+    // The clock would not show the same twice.
+    reproduce(&request, &measured, &|_| {}).unwrap();
+    assert_eq!(read(folder.path(), "convergence.csv"), csv);
+}
+
+/// Probabilities against shares, on a simulated set and on a file.
+#[test]
+fn reliability_of_a_simulated_set_and_of_a_file() {
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let line = |i: usize| {
+        let label = if (i * 7 % 10) < 2 + 6 * (i % 2) { "+1" } else { "-1" };
+        format!("{label} 1:{} 2:{} 123:{}\n", i % 2, i % 5, i % 3)
+    };
+    fs::write(data.path().join("a9a"), (0..300).map(line).collect::<String>()).unwrap();
+    let request = Request {
+        replicas: Some(1),
+        data_dir: Some(data.path().into()),
+        ..request(folder.path(), &[Experiment::Reliability])
+    };
+    assert_eq!(run(&request, 0), (Ok(()), 0));
+    let page = read(folder.path(), "reliability.md");
+    assert!(page.contains("1,000 training and 2,000 test rows, 1 replica pooled"), "{page}");
+    assert!(page.contains("- w8a is skipped: --data-dir has none of its files"), "{page}");
+    let row = |start: &str| -> Vec<String> {
+        let line = page.lines().find(|l| l.starts_with(start)).unwrap_or_else(|| panic!("{start}\n{page}"));
+        line.trim_matches('|').split('|').map(|c| c.trim().to_string()).collect()
+    };
+    for method in ["RFFNet", "rffnet `auto`"] {
+        let simulated = row(&format!("| classification | {method} | 2,000 |"));
+        assert_eq!(simulated[4], "200", "rows of a bin");
+        let [log_loss, brier, error] = [5, 6, 7].map(|i| simulated[i].parse::<f64>().unwrap());
+        assert!(log_loss < 0.69 && brier < 0.25 && error < 0.2, "{simulated:?}");
+        assert_eq!(row(&format!("| a9a | {method} |"))[2], "30", "a tenth of the file");
+    }
+    let csv = read(folder.path(), "reliability.csv");
+    assert!(csv.starts_with("set,method,bin,rows,predicted,share,low,high\n"), "{csv}");
+    assert_eq!(csv.lines().filter(|l| l.starts_with("classification,rffnet,")).count(), 10);
+    assert!(read(folder.path(), "reliability.svg").matches("<circle").count() >= 20);
+    assert!(read(folder.path(), "index.html").contains("<p>Beyond the paper:</p>"));
+}

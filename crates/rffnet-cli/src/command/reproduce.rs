@@ -19,7 +19,8 @@ Examples:
   rffnet reproduce table3 --data-dir data --replicas 3
   rffnet reproduce all --preset auto --data-dir data -o results
 
-Names: table1 to table4, tableC5, tableD6, tableF7 to tableF14, fig2 to fig4, figD5 to figD7, figE8 to figE10, landscape.
+Names: table1 to table4, tableC5, tableD6, tableF7 to tableF14, fig2 to fig4, figD5 to figD7, figE8 to figE10, landscape;
+beyond the paper: convergence, reliability.
 Every cell is kept under DIR/cells, so that a run that was stopped goes on where it was; delete that folder to measure anew.";
 
 /// What stands beside the paper's methods.
