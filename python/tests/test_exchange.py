@@ -67,19 +67,59 @@ def test_regression_is_the_same_bit_for_bit(options, flags, curve, tmp_path):
     assert np.array_equal(load(tmp_path / "command.rffnet").predict(frame), expected)
 
 
-def test_classification_is_the_same_bit_for_bit(ring, tmp_path):
-    X, y = ring
-    np.save(tmp_path / "x.npy", X)
-    write(tmp_path / "train.csv", X, ["x1", "x2", "x3", "x4"], label=y)
-    model = RFFNetClassifier(effort="quick", random_state=2).fit(X, y)
-    command("fit", tmp_path / "train.csv", "--target", "label", "--effort", "quick", "--seed", 2, "-o", tmp_path / "m.rffnet")
-    printed = command("predict", tmp_path / "m.rffnet", tmp_path / "train.csv", "--proba")
-    assert column(printed, "prediction") == model.predict(X).tolist()
-    p = np.array([column(printed, "p_in"), column(printed, "p_out")], dtype=float).T
-    assert np.array_equal(p, model.predict_proba(X))
-    again = load(tmp_path / "m.rffnet")
-    assert again.classes_.tolist() == ["in", "out"]
-    assert again.feature_names_in_.tolist() == ["x1", "x2", "x3", "x4"]
+def thirds(X):
+    return np.array(["high", "low", "middle"])[np.digitize(X[:, 0], [-0.4, 0.4])]
+
+
+def halves(X):
+    return np.where(X[:, 0] ** 2 + X[:, 1] ** 2 < 1.0, "in", "out")
+
+
+CLASSES = [
+    (halves, {}, []),
+    (thirds, {"effort": "quick", "random_state": 2}, ["--effort", "quick", "--seed", 2]),
+    (halves, {"solver": "adam", "max_iter": 5, "class_weight": "balanced"}, ["--solver", "adam", "--epochs", 5, "--class-weight", "balanced"]),
+]
+
+
+@pytest.mark.parametrize(("labels", "options", "flags"), CLASSES)
+def test_classification_is_the_same_bit_for_bit(labels, options, flags, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(4).normal(size=(180, 4))
+    y = labels(X)
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    write(tmp_path / "train.csv", X, "abcd", label=y)
+    model = RFFNetClassifier(**options).fit(frame, y)
+    command("fit", tmp_path / "train.csv", "--target", "label", "-o", tmp_path / "command.rffnet", *flags)
+    model.save(tmp_path / "python.rffnet")
+    assert (tmp_path / "python.rffnet").read_bytes() == (tmp_path / "command.rffnet").read_bytes()
+
+    printed = command("predict", tmp_path / "python.rffnet", tmp_path / "train.csv", "--proba")
+    assert column(printed, "prediction") == model.predict(frame).tolist()
+    p = np.array([column(printed, f"p_{c}") for c in model.classes_], dtype=float).T
+    assert np.array_equal(p, model.predict_proba(frame))
+    again = load(tmp_path / "command.rffnet")
+    assert again.classes_.tolist() == sorted(set(y))
+    assert again.feature_names_in_.tolist() == list("abcd")
+    assert np.array_equal(again.predict_proba(frame), p)
+
+
+def test_weights_and_gaps_are_the_same_bit_for_bit(curve, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = curve
+    X = X.astype(float)
+    X[::7, 1] = np.nan
+    weight = np.linspace(0.0, 2.0, len(y))
+    with open(tmp_path / "train.csv", "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow([*"abcde", "y", "w"])
+        for row, *rest in zip(X, y, weight):
+            out.writerow(["" if np.isnan(v) else repr(float(v)) for v in row] + [repr(float(v)) for v in rest])
+    model = RFFNetRegressor(missing="mean", effort="quick").fit(pandas.DataFrame(X, columns=list("abcde")), y, sample_weight=weight)
+    flags = ["--target", "y", "--weight", "w", "--missing", "mean", "--effort", "quick"]
+    command("fit", tmp_path / "train.csv", *flags, "-o", tmp_path / "command.rffnet")
+    model.save(tmp_path / "python.rffnet")
+    assert (tmp_path / "python.rffnet").read_bytes() == (tmp_path / "command.rffnet").read_bytes()
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 10], [False, True], ["10", "9", "a"], [1.0, 2.0, 4.0]])
