@@ -21,7 +21,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Keeps the columns of largest relevance, as many as predict best.
 
     An estimator is fitted to one part of the rows. On the other part, it is scored with its 0, 1, 2, ... most relevant
-    columns, the others being switched off, and the number with the best score is kept.
+    columns, the others being switched off, and the number with the best score is kept; or fewer, as long as their loss is
+    within one standard error of the best (not with ``preset='paper'``).
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ impl Model {
         Ok(run(py, threads, || self.0.labels(x))?.into_pyarray(py))
     }
 
-    /// Algorithm 3 on held-out rows: columns by falling relevance, scores with 0, 1, ... of them, the best number.
+    /// Algorithm 3 on held-out rows: columns by falling relevance, scores with 0, 1, ... of them, how many are kept.
     #[pyo3(signature = (x, y, weight=None, threads=None))]
     fn top_k<'py>(
         &self,
@@ -168,7 +168,7 @@ impl Model {
         let rows = Rows { x, goal: y, weight, names: None };
         let data = rows.data()?;
         let found = run(py, threads, || rffnet::select::top_k(&self.0, &data))?;
-        Ok((found.order, found.path.iter().map(|step| step.score).collect(), found.best))
+        Ok((found.order, found.path.iter().map(|step| step.score).collect(), found.kept))
     }
 
     /// A copy that looks at these columns only.

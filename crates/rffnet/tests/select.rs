@@ -34,7 +34,7 @@ fn the_path_has_a_step_for_every_number_of_columns_and_picks_the_active_ones() {
     let mut first_two = top.order[..2].to_vec();
     first_two.sort_unstable();
     assert_eq!(first_two, [1, 4]);
-    assert!(top.best >= 2 && top.selected() == &top.order[..top.best]);
+    assert!(top.best >= 2 && top.kept == 2 && top.selected() == &top.order[..2]);
     let highest = top.path.iter().map(|s| s.score).fold(f64::NEG_INFINITY, f64::max);
     assert_eq!(top.path[top.best].score, highest);
     assert!(top.path[2].score > top.path[0].score + 0.5 && top.path[2].score > top.path[1].score);
@@ -65,12 +65,38 @@ fn among_equals_the_fewest_columns_are_chosen() {
     let x = normal_rows(300, COLUMNS, 104);
     let y = target(&x, COLUMNS, interaction);
     let top = top_k(&model, &regression(&x, COLUMNS, &y)).unwrap();
-    assert_eq!(top.best, 2);
+    assert_eq!((top.best, top.kept), (2, 2));
     assert!(top.path[2..].iter().all(|s| s.score == top.path[2].score));
     // And if no column helps, none is chosen: a model without relevances.
     let top = top_k(&model.restricted(&[]), &regression(&x, COLUMNS, &y)).unwrap();
-    assert_eq!((top.best, top.path.len()), (0, COLUMNS + 1));
+    assert_eq!((top.best, top.kept, top.path.len()), (0, 0, COLUMNS + 1));
     assert_eq!(top.order, (0..COLUMNS).collect::<Vec<_>>(), "equal relevances keep the order of the columns");
+}
+
+/// One column acts, nine do not: chance keeps some of them wherever the best score decides, a standard error keeps
+/// fewer. The paper's preset has whatever scores best.
+#[test]
+fn columns_that_improve_the_score_by_chance_are_dropped() {
+    let sample = |rows: usize, seed: u64| {
+        let (x, noise) = (normal_rows(rows, 10, seed), normal_rows(rows, 1, seed + 1000));
+        let clean = target(&x, 10, |r| (2.0 * r[0] as f64).sin());
+        let y: Vec<f64> = clean.iter().zip(noise).map(|(y, e)| y + e as f64).collect();
+        (x, y)
+    };
+    let (x, y) = sample(300, 120);
+    let ours = fit(&quick(), &regression(&x, 10, &y));
+    let paper = fit(&Params { epochs: Some(20), ..Params::paper() }, &regression(&x, 10, &y));
+    let (mut best, mut kept) = (0, 0);
+    for seed in 200..220 {
+        let (x, y) = sample(200, seed);
+        let top = top_k(&ours, &regression(&x, 10, &y)).unwrap();
+        assert_eq!(top.order[0], 0);
+        assert!((1..=top.best).contains(&top.kept));
+        (best, kept) = (best + top.best, kept + top.kept);
+        let exact = top_k(&paper, &regression(&x, 10, &y)).unwrap();
+        assert_eq!(exact.kept, exact.best);
+    }
+    assert!(kept == 20 && best > 20, "{kept} {best}");
 }
 
 #[test]

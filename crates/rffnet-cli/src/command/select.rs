@@ -120,7 +120,7 @@ impl Select {
         if let Some(path) = &self.output {
             model.restricted(found.selected()).save(path)?;
         }
-        if globals.json { print_json(&report) } else { print(&report.text(found.best)) }
+        if globals.json { print_json(&report) } else { print(&report.text(&found)) }
     }
 }
 
@@ -135,24 +135,33 @@ fn steps<'a>(found: &TopK, names: &'a [String], sign: f64) -> Vec<Step<'a>> {
 }
 
 fn note(found: &TopK, metric: &str, rows: usize) -> String {
-    let columns = found.order.len();
+    let why = if found.kept < found.best {
+        format!("no worse, but for chance, than the best {metric}")
+    } else {
+        format!("the best {metric}")
+    };
     format!(
-        "{} of {} kept: the best {metric} on {}, which should be rows the model was not fitted on",
-        count(found.best),
-        plural(columns, "column"),
+        "{} of {} kept: {why} on {}, which should be rows the model was not fitted on",
+        count(found.kept),
+        plural(found.order.len(), "column"),
         plural(rows, "row")
     )
 }
 
 impl Report<'_> {
-    fn text(&self, best: usize) -> String {
+    fn text(&self, found: &TopK) -> String {
+        let TopK { best, kept, .. } = *found;
         // The path matters around the best; a long tail is one line.
         let shown = if self.path.len() <= best + 11 { self.path.len() } else { best + 10 };
         let cell = |step: &Step<'_>| step.added.map_or("(none)".into(), |added| name(added, 28));
         let wide = self.path[..shown].iter().map(|s| cell(s).chars().count()).max().unwrap_or(0).max(5);
         let mut out = format!("  columns  {:<wide$}  {:>9}\n", "added", self.metric);
         for step in &self.path[..shown] {
-            let mark = if step.columns == best { "  <- best" } else { "" };
+            let mark = match step.columns {
+                columns if columns == kept && kept < best => "  <- no worse, but for chance",
+                columns if columns == best => "  <- best",
+                _ => "",
+            };
             let (columns, score) = (count(step.columns), number(step.score));
             out.push_str(&format!("  {columns:>7}  {:<wide$}  {score:>9}{mark}\n", cell(step)));
         }
