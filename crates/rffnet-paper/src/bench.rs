@@ -56,8 +56,10 @@ impl Request {
         if self.seed != 0 {
             command += &format!(" --seed {}", self.seed);
         }
-        // Elsewhere the number of threads changes nothing but seconds.
-        if self.threads != 0 && experiment == Experiment::Convergence {
+        // Elsewhere the number of threads changes nothing.
+        use Experiment::{Convergence, TableF7, TableF8, TableF9, TableF10};
+        let timed = matches!(experiment, Convergence | TableF7 | TableF8 | TableF9 | TableF10);
+        if self.threads != 0 && timed {
             command += &format!(" --threads {}", self.threads);
         }
         command

@@ -1,5 +1,7 @@
 //! Tables 1-4 (scores), F.7-F.10 (seconds), F.11-F.14 (megabytes): the same cells, seen three ways.
 
+use std::collections::BTreeSet;
+
 use rffnet_compare::{Job, Kind, ModelSpec, Part as Half, Source};
 use rffnet_data::Simulated;
 use serde::{Deserialize, Serialize};
@@ -153,10 +155,6 @@ fn fault(why: String) -> Fault {
     }
 }
 
-/// Where table 3 is not the paper's.
-const GPR_RATE: &str = "GPR, the paper's 100 steps: the learning rate is 0.001, as in the simulations; the paper's runs on \
-                        abalone, compact and powerplant had 0.01";
-
 /// What a table shows of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
@@ -235,13 +233,21 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
         }
         grid.push(row);
     }
-    if real && !classification {
-        notes.push(GPR_RATE.into());
-    }
     if real {
         sets.iter().for_each(|set| notes.extend(size_note(set)));
     }
+    if shown == Shown::Seconds {
+        notes.extend(threads_used(&raw));
+    }
     Ok(Page { experiment, parts: parts(bench, &sets, shown, classification, grid, notes), raw })
+}
+
+/// `every fit on 1 thread`, as the cells have it.
+fn threads_used(raw: &Grid) -> Option<String> {
+    let at = raw.header.iter().position(|name| name == "threads")?;
+    let used: BTreeSet<usize> = raw.rows.iter().filter_map(|row| row[at].parse().ok()).collect();
+    let used: Vec<String> = used.into_iter().map(|n| plural(n, "thread")).collect();
+    (!used.is_empty()).then(|| format!("every fit on {}", used.join(" or ")))
 }
 
 /// Our figure for a set and a method; what is cut or refused goes to the notes.
