@@ -1,5 +1,7 @@
 """The PyTorch layer; a step of its own, since PyTorch is large."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -58,14 +60,20 @@ def test_it_trains_inside_a_network():
     assert after[:2].min() > 2 * after[2:].max() and not torch.equal(before, after)
 
 
-def test_it_compiles():
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_it_compiles(backend):
+    if backend == "inductor" and shutil.which("c++") is None:
+        pytest.skip("inductor needs a C++ compiler")
     net = RFFNet(4, 1, 30)
+    compiled = torch.compile(net, fullgraph=True, backend=backend)
     x = torch.randn(9, 4)
-    try:
-        compiled = torch.compile(net, fullgraph=True, backend="eager")(x)
-    except RuntimeError as error:  # no support for this Python
-        pytest.skip(str(error))
-    assert torch.allclose(compiled, net(x), atol=1e-6)
+    value = compiled(x)
+    assert torch.allclose(value, net(x), atol=1e-6)
+    value.sum().backward()
+    gradients = [p.grad.clone() for p in net.parameters()]
+    net.zero_grad()
+    net(x).sum().backward()
+    assert all(torch.allclose(g, p.grad, atol=1e-5) for g, p in zip(gradients, net.parameters()))
 
 
 @pytest.mark.parametrize("options", [{"effort": "quick"}, {}, {"preset": "paper", "max_iter": 3}, {"solver": "adam"}])
