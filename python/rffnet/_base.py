@@ -141,6 +141,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError("partial_fit descends, epoch by epoch; choose solver='adam' or 'sgd', or leave it at 'auto'")
         return self._options() | {
             "solver": "adam" if self.solver == "auto" else self.solver,
+            "init": self.init or "constant",
             "schedule": "constant",
             "max_iter": 1,
             "n_iter_no_change": None,

@@ -21,7 +21,7 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     """Keeps the columns of largest relevance, as many as predict best.
 
     An estimator is fitted to one part of the rows. On the other part, it is scored with its 0, 1, 2, ... most relevant
-    columns, the others being switched off, and the number with the best score is kept; or fewer, as long as their loss is
+    columns, the others being switched off, and the number with the best score is kept; or fewer, as long as their score is
     within one standard error of the best (not with ``preset='paper'``).
 
     Parameters
@@ -106,18 +106,16 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         weight = fit_params.get("sample_weight")
         fit_params = {name: _safe_indexing(value, learn) for name, value in fit_params.items()}
         self.estimator_ = estimator.fit(X[learn], y[learn], **fit_params)
-        order, scores, best = self._score(X[score], y[score], None if weight is None else _safe_indexing(weight, score))
+        order, scores, kept = self._score(X[score], y[score], None if weight is None else _safe_indexing(weight, score))
         if not 0 <= self.min_features_to_select <= X.shape[1]:
             raise ValueError(
                 f"min_features_to_select is {self.min_features_to_select}; it must be between 0 and {X.shape[1]}"
             )
-        if best < self.min_features_to_select:
-            rest = scores[self.min_features_to_select :]
-            best = self.min_features_to_select + int(np.argmax(rest))
-        self.order_, self.scores_, self.n_features_ = np.asarray(order), np.asarray(scores), best
+        kept = max(kept, self.min_features_to_select)
+        self.order_, self.scores_, self.n_features_ = np.asarray(order), np.asarray(scores), kept
         self.ranking_ = np.empty(len(order), dtype=int)
         self.ranking_[self.order_] = np.arange(1, len(order) + 1)
-        self.support_ = self.ranking_ <= best
+        self.support_ = self.ranking_ <= kept
         return self
 
     def _chosen(self, y):

@@ -118,7 +118,8 @@ param_options! {
         allow_negative_numbers = true)]
     budget: f64,
     #[arg(long, help_heading = "Optimisation", value_parser = named(Init::ALL),
-        help = with_default("Where the relevances start", |p| p.init.to_string()))]
+        help = with_default("Where the relevances start; varpro for losses that the solver varpro does not know",
+            |p| p.init.to_string()))]
     init: Init,
     #[arg(long, help_heading = "Optimisation", value_name = "N", value_parser = values::whole::<usize>,
         help = with_default("Random starts that the start restarter tries; with --init restarter only",

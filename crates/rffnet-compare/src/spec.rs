@@ -157,6 +157,14 @@ impl ModelSpec {
 
     /// Trains on the threads of the current rayon pool; a baseline may ask for arrays of up to `memory_limit` bytes.
     pub fn fit(&self, data: &Data<'_>, seed: u64, memory_limit: u64) -> Result<Fitted, Error> {
+        if self.rate.is_some() && (self.kind, self.setting) != (Kind::Gpr, Setting::Paper) {
+            return Err(Error::new(
+                "a learning rate is for gpr with the paper's setting alone; leave it out",
+            ));
+        }
+        if let Some(rate) = self.rate.filter(|rate| !(*rate > 0.0 && rate.is_finite())) {
+            return Err(Error::new(format!("the learning rate is {rate}; it must be a positive number")));
+        }
         let Some(method) = self.method()? else {
             let paper = self.kind == Kind::RffnetPaper || self.setting == Setting::Paper;
             let preset = if paper { Params::paper() } else { Params::default() };
@@ -168,11 +176,6 @@ impl ModelSpec {
                 "parameters of rffnet mean nothing to {}; leave them out",
                 self.kind
             )));
-        }
-        if self.rate.is_some() && (self.kind, self.setting) != (Kind::Gpr, Setting::Paper) {
-            return Err(Error::new(
-                "a learning rate is for gpr with the paper's setting alone; leave it out",
-            ));
         }
         let model = rffnet_baselines::fit(method.as_ref(), data, &Options { seed, memory_limit })?;
         let classes = match data.y {

@@ -210,10 +210,11 @@ fn table(pairs: &[(&Method, &Run)]) -> Grid {
     grid
 }
 
-/// What the lines say, in numbers: when each method gets as far as those before it end.
+/// What the lines say, in numbers: when each method gets as far as the first. (Further down, the networks of a
+/// committee are on other rows.)
 fn seen(pairs: &[(&Method, &Run)]) -> Vec<String> {
     let mut items = Vec::new();
-    for (i, (goal, by)) in pairs.iter().enumerate() {
+    for (i, (goal, by)) in pairs.iter().enumerate().take(1) {
         let Some(needed) = by.reaches(by.kept) else { continue };
         let others = pairs[i + 1..].iter().map(|(method, run)| match run.reaches(by.kept) {
             Some(seconds) => {

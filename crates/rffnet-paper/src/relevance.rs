@@ -90,7 +90,7 @@ pub(crate) fn simulated(bench: &Bench<'_>) -> Result<Page, Error> {
         shades: None,
     };
     let text = format!(
-        "Relevances of the first replica of table 1 at its full size, {} rows, preset `paper`; there is no quicker version.",
+        "Relevances of the first replica of table 1 at its full size, {} rows, preset `paper` and, where so named, `auto`; there is no quicker version.",
         count(ROWS)
     );
     let caption = "Relevances peak on the columns the target depends on.".to_string();

@@ -6,8 +6,10 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use rayon::prelude::*;
 use rffnet::simd::{self, Aligned, CHUNK, Frequencies, GramScratch, Path, Prox, Tape};
 use std::hint::black_box;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// `d`, `s`, rows of a mini-batch, outputs.
@@ -167,9 +169,13 @@ fn shares_of_peak() {
             );
         }
         for m in [300, 1000] {
-            let mut gram = Gram::new(m);
-            let time = seconds(|| gram.run(path));
-            println!("  gram of {m} features: {} (n s^2 flops)", share(gram.flops(), time));
+            for threads in [1, 2] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                let mut gram = Gram::new(m, threads);
+                let time = pool.install(|| seconds(|| gram.run(path)));
+                let share = share(gram.flops(), time * threads as f64);
+                println!("  gram of {m} features on {threads} threads: {share} of their peak (n s^2 flops)");
+            }
         }
     }
 }
@@ -232,25 +238,26 @@ fn peak(path: Path) -> f64 {
     (2 * 4 * CHAINS * ROUNDS) as f64 / time
 }
 
+/// As a fit has it: threads share the rows of the output.
 struct Gram {
     m: usize,
     ld: usize,
     z: Vec<f32>,
     gram: Vec<f64>,
-    scratch: GramScratch,
+    parts: Vec<(Range<usize>, GramScratch)>,
 }
 
 impl Gram {
     const ROWS: usize = 512;
 
-    fn new(m: usize) -> Self {
+    fn new(m: usize, threads: usize) -> Self {
         let ld = m.next_multiple_of(16);
         Self {
             m,
             ld,
             z: draw(6, Self::ROWS * ld, 1.0),
             gram: vec![0.0; m * m],
-            scratch: GramScratch::default(),
+            parts: simd::gram_ranges(m, threads).into_iter().map(|r| (r, GramScratch::default())).collect(),
         }
     }
 
@@ -260,8 +267,17 @@ impl Gram {
     }
 
     fn run(&mut self, path: Path) {
-        let (m, ld) = (self.m, self.ld);
-        simd::gram(path, &self.z, Self::ROWS, ld, m, 0..m, &mut self.gram, &mut self.scratch);
+        let (m, ld, z) = (self.m, self.ld, &self.z);
+        let mut rest = self.gram.as_mut_slice();
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for (range, scratch) in &mut self.parts {
+            let (part, tail) = rest.split_at_mut(range.len() * m);
+            parts.push((range.clone(), part, scratch));
+            rest = tail;
+        }
+        parts.into_par_iter().for_each(|(range, part, scratch)| {
+            simd::gram(path, z, Self::ROWS, ld, m, range, part, scratch);
+        });
     }
 }
 
@@ -320,6 +336,6 @@ fn sincos(bencher: Bencher<'_, '_>, &path: &Path) {
 
 #[divan::bench(args = simd::available(), consts = [300, 1000], max_time = 0.2)]
 fn gram<const M: usize>(bencher: Bencher<'_, '_>, &path: &Path) {
-    let mut gram = Gram::new(M);
+    let mut gram = Gram::new(M, 1);
     bencher.counter(ItemsCount::new(gram.flops())).bench_local(|| gram.run(path));
 }

@@ -366,7 +366,7 @@ impl Setting<'_> {
                 let all = init::regressor(self.problem, &split.train);
                 map.support.iter().map(|&j| all[j]).collect()
             }
-            Init::Varpro => return init::varpro(*self, map, plan, start, &split.train, observer),
+            Init::Varpro => return init::varpro(*self, map, plan, start, split, observer),
         };
         start
     }

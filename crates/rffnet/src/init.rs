@@ -2,16 +2,16 @@
 
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::features::{FeatureMap, Problem, Weights};
+use crate::features::{FeatureMap, Problem, Weights, mean_loss};
 use crate::fit::Setting;
 use crate::lasso::lasso;
 use crate::loss::{Link, LossKind};
 use crate::member::Trial;
-use crate::params::{Plan, Schedule};
+use crate::params::{Effort, Plan, Schedule};
 use crate::recipe::Recipe;
 use crate::rng::{Stream, Use, stream};
 use crate::solver::budget::Watch;
-use crate::solver::descent::Descent;
+use crate::solver::descent::{Descent, Split};
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::{Observer, Progress};
 
@@ -20,6 +20,9 @@ const RESTART_EPOCHS: usize = 10;
 
 /// Strength of the Regressor's lasso, as a share of the smallest strength that would kill every coefficient.
 const LASSO_SHARE: f64 = 0.01;
+
+/// L-BFGS steps per penalty before a descent.
+const SEARCH_STEPS: usize = 40;
 
 /// Added to counts before their logarithm is taken.
 const HALF_A_COUNT: f32 = 0.5;
@@ -93,13 +96,14 @@ pub(crate) fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
 }
 
 /// Where variable projection settles: its relevances and, unless the head is to start at random, the exact head that
-/// goes with them. Losses of numbers have the squared loss in their place, counts their logarithms.
+/// goes with them if that does better than the start's. Losses of numbers have the squared loss in their place, counts
+/// their logarithms; that is the loss an observer sees.
 pub(crate) fn varpro(
     setting: Setting<'_>,
     map: &FeatureMap,
     plan: &Plan,
     start: Weights,
-    train: &[usize],
+    split: &Split,
     observer: &mut dyn Observer,
 ) -> Weights {
     let squared = LossKind::Squared.build(0);
@@ -113,15 +117,20 @@ pub(crate) fn varpro(
         Link::Logistic | Link::Softmax => own.clone(),
     };
     let setting = Setting { problem: &stand_in, ..setting };
-    let recipe = Recipe::new(plan, setting.rows.len(), map.support.len(), own.outputs);
-    let mut watch = Watch::new(observer, None, recipe.steps, own.unit);
-    let settled = Trial::new(setting, plan, &recipe, 0).relevances(&mut watch);
-    let theta = settled.frame.theta;
+    let search = Plan { effort: Effort::Normal, epochs: SEARCH_STEPS, ..plan.clone() };
+    let recipe = Recipe::new(&search, setting.rows.len(), map.support.len(), own.outputs);
+    let mut watch = Watch::new(observer, None, 3 * SEARCH_STEPS, own.unit);
+    let settled = Trial::new(setting, &search, &recipe, 0).relevances(&mut watch);
+    let start = Weights { theta: settled.frame.theta, ..start };
     if plan.random_head {
-        return Weights { theta, ..start };
+        return start;
     }
+    // The head is the stand-in's: it may be no good for the loss itself.
     let head = HeadPlan { alpha: settled.alpha, linear: false };
-    Reduced::new(&stand_in, train, head).head(map, &theta).0
+    let (found, _) = Reduced::new(&stand_in, &split.train, head).head(map, &start.theta);
+    let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
+    let better = mean_loss(own, map, &found, judges) < mean_loss(own, map, &start, judges);
+    if better && found.is_finite() { found } else { start }
 }
 
 #[cfg(test)]

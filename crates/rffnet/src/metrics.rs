@@ -88,6 +88,34 @@ pub fn auc(scores: &[f64], positive: &[bool], weight: Option<&[f32]>) -> Option<
     Curve::new(rows.map(|(i, (&s, &p))| (s, p, weight.map_or(1.0, |w| w[i] as f64))).collect()).auc()
 }
 
+/// How much each row moves the [`auc`], to first order: what its standard error is made of (DeLong).
+pub(crate) fn auc_influence(scores: &[f64], positive: &[bool], weight: Option<&[f32]>) -> Option<Vec<f64>> {
+    let auc = auc(scores, positive, weight)?;
+    let w = |i: usize| weight.map_or(1.0, |w| w[i] as f64);
+    let mass = |label: bool| (0..scores.len()).filter(|&i| positive[i] == label).map(w).sum::<f64>();
+    let (positives, negatives) = (mass(true), mass(false));
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    let mut influence = vec![0.0; scores.len()];
+    let (mut positives_below, mut negatives_below) = (0.0, 0.0);
+    for tie in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let of = |label: bool| tie.iter().filter(|&&i| positive[i] == label).map(|&i| w(i)).sum::<f64>();
+        let (tied_positives, tied_negatives) = (of(true), of(false));
+        for &i in tie {
+            influence[i] = if positive[i] {
+                let beaten = negatives_below + 0.5 * tied_negatives;
+                w(i) / positives * (beaten / negatives - auc)
+            } else {
+                let beaten_by = positives - positives_below - 0.5 * tied_positives;
+                w(i) / negatives * (beaten_by / positives - auc)
+            };
+        }
+        positives_below += tied_positives;
+        negatives_below += tied_negatives;
+    }
+    Some(influence)
+}
+
 /// Positive and negative mass at each distinct score, highest score first.
 struct Curve {
     steps: Vec<(f64, f64)>,
@@ -157,6 +185,26 @@ mod tests {
     }
 
     /// The definition: the share of (positive, negative) pairs in the right order, ties half.
+    /// A row's influence is what a little more weight of it does to the AUC.
+    #[test]
+    fn the_influence_on_the_auc_is_its_derivative() {
+        let scores = [0.1, 0.4, 0.4, 0.35, 0.8, 0.8, 0.2];
+        let positive = [false, false, true, true, true, false, true];
+        let weight = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 0.0];
+        let influence = auc_influence(&scores, &positive, Some(&weight)).expect("both labels");
+        assert!(influence.iter().sum::<f64>().abs() < 1e-12);
+        for i in 0..scores.len() {
+            let at = |step: f32| {
+                let mut weight = weight;
+                weight[i] += step;
+                auc(&scores, &positive, Some(&weight)).expect("both labels")
+            };
+            let slope = (at(1e-2) - at(0.0)) / 1e-2 * weight[i] as f64;
+            assert!((influence[i] - slope).abs() < 2e-3, "{i}: {} {slope}", influence[i]);
+        }
+        assert_eq!(auc_influence(&[1.0], &[true], None), None);
+    }
+
     #[test]
     fn auc_counts_pairs() {
         let scores = [0.1, 0.4, 0.35, 0.8, 0.4, 0.4];

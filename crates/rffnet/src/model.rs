@@ -217,7 +217,7 @@ impl Model {
     }
 
     /// How far the networks of a committee are apart: the standard deviation of each column's relevance over them.
-    /// None for a single network, which cannot tell.
+    /// None for a single network, which cannot tell. Networks share the choice of columns, so it is a lower bound.
     pub fn relevance_spread(&self) -> Option<Vec<f32>> {
         let members = self.members.len() as f64;
         let spread = |j: usize, mean: f64| {

@@ -71,7 +71,7 @@ named_enum! {
         Restarter => "restarter",
         /// The coefficients of a lasso fit.
         Regressor => "regressor",
-        /// Where variable projection of the squared loss settles.
+        /// Where variable projection settles, with the squared loss in place of one it does not know.
         Varpro => "varpro",
     }
 }
@@ -123,7 +123,7 @@ named_enum! {
 /// | `solver` | `adam` | how | see [`SolverKind`] |
 /// | `kernel` | `gaussian` | the ARD kernel | see [`Kernel`] |
 /// | `sampling` | `iid` | how frequencies are drawn | `iid`, `orthogonal` (Gaussian only) |
-/// | `init` | `constant` | where relevances start | see [`Init`] |
+/// | `init` | `constant`; `varpro` for losses that the solver of that name does not know | where relevances start | see [`Init`] |
 /// | `restarts` | 10 | starts that `restarter` tries (no other start takes it) | 1 to 10000 |
 /// | `random_features` | 300 | features s | at least 1 |
 /// | `alpha` | 1e-5 | strength of the head's penalty | 0 or more |

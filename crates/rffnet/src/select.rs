@@ -44,8 +44,8 @@ const AS_GOOD: f64 = 1.0;
 /// The score is minus the mean squared error for regression and the AUC for classification (macro one-vs-rest for
 /// several classes). That is the paper's Algorithm 3, and all that is done to a model of the preset `paper`. A column
 /// that bears on nothing raises the score in half of all cases, by chance: from other models, columns are then dropped
-/// from the end as long as the loss, row by row, is no worse than the best by more than one standard error of the
-/// difference. Get the selected model with [`Model::restricted`].
+/// from the end as long as the score is no worse than the best by more than one standard error of the difference. Get
+/// the selected model with [`Model::restricted`].
 pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     let relevance = model.relevances();
     let mut order: Vec<usize> = (0..relevance.len()).collect();
@@ -72,37 +72,48 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     }
     let mut kept = best;
     if model.plan().preset != Preset::Paper {
-        let losses = |columns: usize| row_losses(&model.restricted(&order[..columns]), data);
-        let of_best = losses(best)?;
-        while kept > 0 && no_worse(&losses(kept - 1)?, &of_best, data.weight) {
+        let influence = |columns: usize| influence(&model.restricted(&order[..columns]), data);
+        let of_best = influence(best)?;
+        while kept > 0 {
+            let of_fewer = influence(kept - 1)?;
+            let error = of_best.iter().zip(&of_fewer).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+            let worse = path[best].score - path[kept - 1].score;
+            if worse > AS_GOOD * error {
+                break;
+            }
             kept -= 1;
         }
     }
     Ok(TopK { order, rank, path, best, kept })
 }
 
-/// Whether losses are larger than others of the same rows by no more than chance.
-fn no_worse(losses: &[f64], others: &[f64], weight: Option<&[f32]>) -> bool {
-    let weight = |i: usize| weight.map_or(1.0, |w| w[i] as f64);
-    let total: f64 = (0..losses.len()).map(weight).sum();
-    let mean = |f: &dyn Fn(usize) -> f64| (0..losses.len()).map(|i| weight(i) * f(i)).sum::<f64>() / total;
-    let worse = mean(&|i| losses[i] - others[i]);
-    let variance = mean(&|i| (losses[i] - others[i] - worse).powi(2));
-    worse <= AS_GOOD * (variance / losses.len() as f64).sqrt()
-}
-
-/// Squared errors, summed over outputs, or minus the logarithms of the probabilities of what was there.
-fn row_losses(model: &Model, data: &Data<'_>) -> Result<Vec<f64>, Error> {
+/// How much each row moves the score, to first order. Sums of squares of it, or of differences between two models, are
+/// squared standard errors.
+fn influence(model: &Model, data: &Data<'_>) -> Result<Vec<f64>, Error> {
+    let weight = |i: usize| data.weight.map_or(1.0, |w| w[i] as f64);
     match data.y {
         Target::Values { values, outputs } => {
             let predicted = model.predict(data.x)?;
             let squares: Vec<f64> = values.iter().zip(&predicted).map(|(y, f)| (y - f).powi(2)).collect();
-            Ok(squares.chunks_exact(outputs).map(|row| row.iter().sum()).collect())
+            let losses: Vec<f64> =
+                squares.chunks_exact(outputs).map(|row| row.iter().sum::<f64>() / outputs as f64).collect();
+            let total: f64 = (0..losses.len()).map(weight).sum();
+            let mean = losses.iter().enumerate().map(|(i, l)| weight(i) * l).sum::<f64>() / total;
+            Ok(losses.iter().enumerate().map(|(i, l)| weight(i) * (mean - l) / total).collect())
         }
         Target::Labels { codes, classes } => {
+            let k = classes.len();
             let p = model.probabilities(data.x)?;
-            let rows = p.chunks_exact(classes.len()).zip(codes);
-            Ok(rows.map(|(p, &code)| -p[code as usize].max(f64::MIN_POSITIVE).ln()).collect())
+            // As the score: the second of two classes, or the mean over all that occur.
+            let columns = if k == 2 { 1..2 } else { 0..k };
+            let of_class = |c: usize| {
+                let scores: Vec<f64> = p.iter().skip(c).step_by(k).copied().collect();
+                let positive: Vec<bool> = codes.iter().map(|&code| code as usize == c).collect();
+                metrics::auc_influence(&scores, &positive, data.weight)
+            };
+            let found: Vec<Vec<f64>> = columns.filter_map(of_class).collect();
+            let share = 1.0 / found.len().max(1) as f64;
+            Ok((0..codes.len()).map(|i| share * found.iter().map(|h| h[i]).sum::<f64>()).collect())
         }
     }
 }
@@ -110,6 +121,9 @@ fn row_losses(model: &Model, data: &Data<'_>) -> Result<Vec<f64>, Error> {
 /// Minus the mean squared error, or the AUC.
 pub fn score(model: &Model, data: &Data<'_>) -> Result<f64, Error> {
     data.check(model.plan().missing == Missing::Mean)?;
+    if data.x.rows() == 0 || data.weight.is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
+        return Err(Error::Shape("no row has a weight above zero, so there is nothing to score".into()));
+    }
     match (model.task(), data.y) {
         (Task::Regression, Target::Values { values, outputs }) if outputs == model.outputs() => {
             let predicted = model.predict(data.x)?;

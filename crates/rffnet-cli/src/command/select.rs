@@ -19,8 +19,8 @@ Examples:
   rffnet select gse1.rffnet held-out.csv --target y
   rffnet select gse1.rffnet held-out.csv --target y -o small.rffnet
 
-`topk` keeps the k most relevant columns, for the k that scores best on the given rows. Give rows that the model was
-not fitted on.";
+`topk` keeps the k most relevant columns, for the k that scores best on the given rows, less those that gain no more
+than chance. Give rows that the model was not fitted on.";
 
 /// Select columns by their relevance, on rows the model has not seen
 #[derive(Debug, Args)]
