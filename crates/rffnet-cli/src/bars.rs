@@ -69,7 +69,7 @@ pub(crate) fn chart(list: &[Relevance<'_>], limit: usize, width: usize) -> Strin
 /// `0.5199`, or `0.5199 ± 0.0210` in a committee.
 fn relevance(entry: &Relevance<'_>) -> String {
     let mean = number(entry.relevance.into());
-    let Some(spread) = entry.spread else { return mean };
+    let Some(spread) = entry.spread.filter(|&spread| spread > 0.0) else { return mean };
     let digits = mean.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     if mean.contains('e') {
         format!("{mean} ± {}", number(spread.into()))
@@ -119,7 +119,7 @@ mod tests {
             |relevance, spread| Relevance { feature: "x", relevance, spread: Some(spread), importance: 1.0 };
         assert_eq!(relevance(&entry(0.52, 0.0214)), "0.5200 ± 0.0214");
         assert_eq!(relevance(&entry(12.3456, 1.0)), "12.35 ± 1.00");
-        assert_eq!(relevance(&entry(0.0, 0.0)), "0 ± 0");
+        assert_eq!(relevance(&entry(0.0, 0.0)), "0");
     }
 
     #[test]
