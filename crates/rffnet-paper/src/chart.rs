@@ -99,6 +99,16 @@ pub(crate) fn label_width(label: &str) -> f64 {
     LABEL_GAP + CHARACTER * label.chars().count() as f64 - RIGHT
 }
 
+/// By how much names below an axis must be smaller so that no two touch.
+fn shrunk(ticks: &[(f64, String)], x: &impl Fn(f64) -> f64) -> f64 {
+    let needed = |text: &str| CHARACTER * (text.chars().count() as f64 + 1.0);
+    let fits = ticks.windows(2).map(|pair| {
+        let room = (x(pair[1].0) - x(pair[0].0)).abs();
+        room / (0.5 * (needed(&pair[0].1) + needed(&pair[1].1)))
+    });
+    fits.fold(1.0, f64::min).max(0.6)
+}
+
 /// Names that would be written over each other move down, a line each.
 fn push_apart(ends: &mut [((f64, f64), &str, &str)]) {
     let line = 1.2 * FONT;
@@ -202,9 +212,11 @@ impl Panel {
             svg.line((at.0 - 5.0, y(*value)), (at.0, y(*value)), INK, 1.0);
             svg.text((at.0 - 9.0, y(*value) + 0.35 * FONT), text, Anchor::End, FONT);
         }
-        for (value, text) in self.x.ticks((w / 52.0) as usize) {
-            svg.line((x(value), at.1 + h), (x(value), at.1 + h + 5.0), INK, 1.0);
-            svg.text((x(value), at.1 + h + 21.0), &text, Anchor::Middle, FONT);
+        let x_ticks = self.x.ticks((w / 52.0) as usize);
+        let size = FONT * shrunk(&x_ticks, &x);
+        for (value, text) in &x_ticks {
+            svg.line((x(*value), at.1 + h), (x(*value), at.1 + h + 5.0), INK, 1.0);
+            svg.text((x(*value), at.1 + h + 21.0), text, Anchor::Middle, size);
         }
         svg.bold((at.0 + w / 2.0, at.1 - 10.0), &self.title, Anchor::Middle, FONT + 1.0);
         svg.text((at.0 + w / 2.0, at.1 + h + 43.0), &self.x.label, Anchor::Middle, FONT);
