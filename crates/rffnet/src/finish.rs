@@ -32,7 +32,7 @@ pub(crate) fn choose(
     range: Option<(f64, f64)>,
 ) -> Chosen {
     let Frame { map, theta } = frame;
-    let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
+    let judges = split.judges();
     let moments = (problem.loss.link() == Link::Identity)
         .then(|| Moments::new(problem, map, theta, &split.train, plan.linear, None));
     let mut reduced = Reduced::new(problem, &split.train, plan);

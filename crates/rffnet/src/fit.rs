@@ -316,7 +316,7 @@ impl Setting<'_> {
         let split = Split::new(self.rows, plan.validation_fraction, plan.seed);
         let map = self.draw(plan, plan.random_features, &mut stream(plan.seed, Use::Frequencies));
         let floor = self.constant_weights(&map);
-        let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+        let judged = split.judges();
         let baseline = mean_loss(problem, &map, &floor, judged) * problem.unit;
         let start = self.starting_point(&map, plan, floor.clone(), &split, observer);
         let mut shuffling = stream(plan.seed, Use::Shuffle);

@@ -128,7 +128,7 @@ pub(crate) fn varpro(
     // The head is the stand-in's: it may be no good for the loss itself.
     let head = HeadPlan { alpha: settled.alpha, linear: false };
     let (found, _) = Reduced::new(&stand_in, &split.train, head).head(map, &start.theta);
-    let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
+    let judges = split.judges();
     let better = mean_loss(own, map, &found, judges) < mean_loss(own, map, &start, judges);
     if better && found.is_finite() { found } else { start }
 }

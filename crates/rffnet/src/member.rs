@@ -86,7 +86,7 @@ struct Learning {
 }
 
 impl<'a> Trial<'a> {
-    /// Members differ in everything that is drawn; the first one has the seed itself.
+    /// Members differ in everything that is drawn.
     pub(crate) fn new(setting: Setting<'a>, plan: &'a Plan, recipe: &'a Recipe, number: usize) -> Self {
         let split = Split::new(setting.rows, plan.validation_fraction, seed(plan, number));
         let search = Split {
@@ -190,7 +190,7 @@ impl<'a> Trial<'a> {
         let fresh_reach = guide.map(|guide| guide.fresh_reach);
         let (frame, found, fresh_reach) = self.finish(&learning, fresh_reach, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
-        let judges = if split.validation.is_empty() { &split.train } else { &split.validation };
+        let judges = split.judges();
         let Learning { settled, reach, .. } = learning;
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
@@ -296,7 +296,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn seed(plan: &Plan, number: usize) -> u64 {
+/// The seed of a committee's network; the first one has the plan's own.
+pub(crate) fn seed(plan: &Plan, number: usize) -> u64 {
     plan.seed.wrapping_add((number as u64) << 40)
 }
 

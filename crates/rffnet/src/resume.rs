@@ -3,6 +3,7 @@
 use crate::features::{Problem, mean_loss, mean_squared_slopes};
 use crate::fit::Setting;
 use crate::loss::{Loss, LossKind};
+use crate::member::seed;
 use crate::model::{Card, Member, Model, Summary, Task};
 use crate::params::{Missing, Params, Plan, Shape, SolverKind};
 use crate::rng::{Use, stream};
@@ -47,8 +48,7 @@ impl Model {
         let mut members = Vec::with_capacity(self.members.len());
         let mut last: Option<(Outcome, f64, usize)> = None;
         for (number, member) in self.members.iter().enumerate() {
-            // As in a committee's fit: the first network has the seed itself.
-            let seed = plan.seed.wrapping_add((number as u64) << 40);
+            let seed = seed(&plan, number);
             let split = Split::new(&rows, plan.validation_fraction, seed);
             let setting = Setting {
                 problem: &problem,
@@ -57,7 +57,7 @@ impl Model {
                 spectrum: &plan.kernel,
             };
             let floor = setting.constant_weights(&member.map);
-            let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
+            let judged = split.judges();
             let baseline = problem.unit * mean_loss(&problem, &member.map, &floor, judged);
             let start = member.weights.clone();
             let mut rng = stream(seed, Use::Shuffle);

@@ -23,6 +23,11 @@ impl Split {
         let train = order.split_off(held_out);
         Self { train, validation: order }
     }
+
+    /// What a fit is judged on: the rows held out, or all where there are none.
+    pub(crate) fn judges(&self) -> &[usize] {
+        if self.validation.is_empty() { &self.train } else { &self.validation }
+    }
 }
 
 /// What a descent leaves behind.
