@@ -15,7 +15,7 @@ pub const JOB: &str = "job";
 ///
 /// The process is this program, started with the argument [`JOB`], which must [`answer`].
 pub fn run_apart(job: &Job) -> Outcome {
-    let started = own_program().and_then(|program| ask(&program, job));
+    let started = own_program().and_then(|program| ask(Command::new(program), job));
     started.unwrap_or_else(|e| Outcome::failed(format!("its process could not be run: {e}")))
 }
 
@@ -36,14 +36,10 @@ fn own_program() -> io::Result<PathBuf> {
     if linux.exists() { Ok(linux.into()) } else { std::env::current_exe() }
 }
 
-fn ask(program: &Path, job: &Job) -> io::Result<Outcome> {
+fn ask(mut program: Command, job: &Job) -> io::Result<Outcome> {
     let text = serde_json::to_vec(job)?;
-    let mut child = Command::new(program)
-        .arg(JOB)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let mut child =
+        program.arg(JOB).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let input = child.stdin.take();
     // Beside the reading of the output, so that neither pipe can fill up and block. A child that ends early closes its
     // end, and its status says more than the failed write would.
@@ -106,7 +102,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_process_that_fails_is_an_outcome() {
-        let note = |program: &str| ask(Path::new(program), &job()).map(|outcome| outcome.note);
+        let note = |program: &str| ask(Command::new(program), &job()).map(|outcome| outcome.note);
         assert_eq!(note("false").unwrap().as_deref(), Some("its process ended with status 1"));
         assert_eq!(note("echo").unwrap().as_deref(), Some("its process ended with status 0"));
         assert!(note("no such program").is_err());
@@ -115,11 +111,10 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_process_that_is_killed_is_an_outcome() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("killed");
-        std::fs::write(&program, "#!/bin/sh\nkill -9 $$\n").unwrap();
-        std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let note = ask(&program, &job()).unwrap().note.unwrap();
+        // The shell's own text, not a file of it: a program just written cannot be started while another test forks.
+        let mut killed = Command::new("sh");
+        killed.args(["-c", "kill -9 $$"]);
+        let note = ask(killed, &job()).unwrap().note.unwrap();
         assert_eq!(note, "its process was ended by signal 9, most likely for want of memory");
     }
 
