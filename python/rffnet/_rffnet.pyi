@@ -81,6 +81,8 @@ def transform(
     x: Floats,
     mean: Floats,
     inverse: Floats,
+    warp: Floats | None,
+    bend: Floats | None,
     theta: Floats,
     omega: Floats,
     phase: Floats,

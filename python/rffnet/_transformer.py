@@ -96,7 +96,7 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = rows_of(self, X, reset=True)
         columns = X.shape[1]
         self._mean, self._inverse = np.zeros(columns, np.float32), np.ones(columns, np.float32)
-        self._bend = None
+        self._warp = self._bend = None
         self.relevances_ = self._theta(columns)
         self.frequencies_, self.phases_ = _rffnet.frequencies(
             self.kernel, self.sampling, columns, self.n_random_features, seed_of(self.random_state)
@@ -109,7 +109,7 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if hasattr(theta, "relevances_") and hasattr(theta, "_model"):
             tensors = theta._model.tensors()
             self._mean, self._inverse = tensors["scale.mean"], tensors["scale.inverse"]
-            self._bend = tensors.get("scale.bend")
+            self._warp, self._bend = tensors.get("scale.warp"), tensors.get("scale.bend")
             theta = theta.relevances_
         elif theta is None or isinstance(theta, Real):
             theta = np.full(columns, 1.0 if theta is None else theta)
@@ -139,5 +139,5 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         X = rows_of(self, X)
         threads = threads_of(self.n_jobs)
-        theta, omega = self.relevances_, self.frequencies_
-        return _rffnet.transform(X, self._mean, self._inverse, self._bend, theta, omega, self.phases_, threads)
+        scale = (self._mean, self._inverse, self._warp, self._bend)
+        return _rffnet.transform(X, *scale, self.relevances_, self.frequencies_, self.phases_, threads)

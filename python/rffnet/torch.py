@@ -164,16 +164,17 @@ class RFFNet(nn.Module):
             for m in range(committee)
         ]
         self.networks = nn.ModuleList(_Network(layer, out_features, linear) for layer in layers)
-        for name, size, value in (
-            ("mean", in_features, 0.0),
-            ("inverse", in_features, 1.0),
-            ("bend", in_features, 0.0),
-            ("target_mean", out_features, 0.0),
-            ("target_scale", out_features, 1.0),
-            ("low", out_features, -math.inf),
-            ("high", out_features, math.inf),
+        for name, shape, value in (
+            ("mean", (in_features,), 0.0),
+            ("inverse", (in_features,), 1.0),
+            ("warp", (5, in_features), 0.0),
+            ("bend", (in_features,), 0.0),
+            ("target_mean", (out_features,), 0.0),
+            ("target_scale", (out_features,), 1.0),
+            ("low", (out_features,), -math.inf),
+            ("high", (out_features,), math.inf),
         ):
-            self.register_buffer(name, torch.full((size,), value, **place))
+            self.register_buffer(name, torch.full(shape, value, **place))
 
     @property
     def relevances(self):
@@ -185,10 +186,22 @@ class RFFNet(nn.Module):
         return self._outputs(self._standardised(x))
 
     def _standardised(self, x):
-        """Columns as the networks see them; those with long tails are bent (see the model file's page)."""
-        z = (x - self.mean) * self.inverse
+        """Columns as the networks see them: skewed ones warped, long tails bent (see the model file's page)."""
+        z = self._warped((x - self.mean) * self.inverse)
         near = torch.clamp(z, -1e6, 1e6)
         return torch.where(self.bend > 0, near / torch.sqrt(1 + self.bend * near * near), z)
+
+    def _warped(self, z):
+        power, low, high, centre, inverse = self.warp
+        warps = power != 0
+        # Columns that are not warped have a range of 0 alone, and here the power 1: gradients stay finite.
+        near, power = torch.clamp(z, low, high), torch.where(warps, power, 1)
+        side = torch.where(near < 0, -1.0, 1.0).to(z.dtype)
+        exponent = torch.where(near < 0, 2 - power, power)
+        # (1 + |z|)^e - 1, without the loss of digits where that is small.
+        u = side * torch.expm1(exponent * torch.log1p(side * near)) / exponent
+        u = torch.where(power == 1, near, u)
+        return torch.where(warps, (u - centre) * inverse, z)
 
     def _outputs(self, x):
         f = sum(network(x) for network in self.networks) / len(self.networks)
@@ -234,8 +247,9 @@ class RFFNet(nn.Module):
                     network.linear.weight.copy_(part["linear"][m].T)
             net.mean.copy_(tensors["scale.mean"])
             net.inverse.copy_(tensors["scale.inverse"])
-            if "scale.bend" in tensors:
-                net.bend.copy_(tensors["scale.bend"])
+            for name in ("warp", "bend"):
+                if f"scale.{name}" in tensors:
+                    getattr(net, name).copy_(tensors[f"scale.{name}"])
             net.target_mean.copy_(tensors["scale.target_mean"])
             net.target_scale.copy_(tensors["scale.target_scale"])
             if card["guard"]:
@@ -306,6 +320,8 @@ class RFFNet(nn.Module):
             "scale.target_mean": self.target_mean.double().numpy(),
             "scale.target_scale": self.target_scale.double().numpy(),
         }
+        if bool((self.warp[0] != 0).any()):
+            tensors["scale.warp"] = self.warp.numpy()
         if bool((self.bend > 0).any()):
             tensors["scale.bend"] = self.bend.numpy()
         if self.networks[0].linear is not None:

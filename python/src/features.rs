@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntyped
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use rffnet::simd::{self, CHUNK, Frequencies};
-use rffnet::{Data, Error, Fit, Kernel, Matrix, Params, Sampling, SolverKind, Target};
+use rffnet::{Data, Error, Fit, Kernel, Matrix, Params, Sampling, Scale, SolverKind, Target};
 
 use crate::error::exception;
 use crate::model::tensors_of;
@@ -46,12 +46,13 @@ pub(crate) fn frequencies<'py>(
 
 /// sqrt(2 / s) cos(omega . (theta o (x - mean) inverse) + phase), row by row.
 #[pyfunction]
-#[pyo3(signature = (x, mean, inverse, bend, theta, omega, phase, threads=None))]
+#[pyo3(signature = (x, mean, inverse, warp, bend, theta, omega, phase, threads=None))]
 pub(crate) fn transform<'py>(
     py: Python<'py>,
     x: PyReadonlyArray2<'py, f32>,
     mean: PyReadonlyArray1<'py, f32>,
     inverse: PyReadonlyArray1<'py, f32>,
+    warp: Option<PyReadonlyArray2<'py, f32>>,
     bend: Option<PyReadonlyArray1<'py, f32>>,
     theta: PyReadonlyArray1<'py, f32>,
     omega: PyReadonlyArray2<'py, f32>,
@@ -60,19 +61,22 @@ pub(crate) fn transform<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     let rows = matrix(&x)?;
     let (d, s) = (rows.columns(), phase.len());
-    let fits = mean.len() == d && inverse.len() == d && theta.len() == d && omega.shape() == [d, s];
-    let fits = fits && bend.as_ref().is_none_or(|b| b.len() == d);
+    let misfit = || exception(Error::Shape(format!("the arrays do not fit {d} columns and {s} features")));
+    let fits = mean.len() == d && theta.len() == d && omega.shape() == [d, s];
     if !fits || d == 0 || s == 0 {
-        return Err(exception(Error::Shape(format!("the arrays do not fit {d} columns and {s} features"))));
+        return Err(misfit());
     }
+    let warp = warp.as_ref().map_or(Ok(&[][..]), |w| w.as_slice())?;
+    let bend = bend.as_ref().map_or(Ok(Vec::new()), |b| b.as_slice().map(<[f32]>::to_vec))?;
+    let scale = Scale::new(mean.as_slice()?.to_vec(), inverse.as_slice()?.to_vec(), warp, bend)
+        .map_err(|_| misfit())?;
     let frequencies = Frequencies::new(omega.as_slice()?, phase.as_slice()?);
-    let (mean, inverse, theta) = (mean.as_slice()?, inverse.as_slice()?, theta.as_slice()?);
-    let bend = bend.as_ref().map_or(Ok(&[][..]), |b| b.as_slice())?;
+    let theta = theta.as_slice()?;
     let z = run(py, threads, || {
         let mut z = vec![0.0; rows.rows() * s];
-        z.par_chunks_mut(CHUNK * s).enumerate().for_each(|(chunk, z)| {
-            features_of(rows, chunk * CHUNK, (mean, inverse, bend), theta, &frequencies, z)
-        });
+        z.par_chunks_mut(CHUNK * s)
+            .enumerate()
+            .for_each(|(chunk, z)| features_of(rows, chunk * CHUNK, &scale, theta, &frequencies, z));
         Ok(z)
     })?;
     z.into_pyarray(py).into_any().call_method1("reshape", ((rows.rows(), s),))?.extract().map_err(PyErr::from)
@@ -82,7 +86,7 @@ pub(crate) fn transform<'py>(
 fn features_of(
     x: Matrix<'_>,
     first: usize,
-    (mean, inverse, bend): (&[f32], &[f32], &[f32]),
+    scale: &Scale,
     theta: &[f32],
     frequencies: &Frequencies,
     z: &mut [f32],
@@ -91,8 +95,7 @@ fn features_of(
     let s = frequencies.features();
     let rows: Vec<usize> = (first..first + z.len() / s).collect();
     let (mut standardised, mut scaled) = (vec![0.0; rows.len() * d], vec![0.0; rows.len() * d]);
-    simd::gather(path, x.data(), d, &rows, mean, inverse, theta, &mut standardised, &mut scaled);
-    rffnet::bend_rows(bend, theta, &mut standardised, &mut scaled);
+    scale.gather(path, x, &rows, theta, &mut standardised, &mut scaled);
     let mut cosines = vec![0.0; rows.len() * padded];
     simd::features(path, frequencies, &scaled, rows.len(), &mut cosines);
     let factor = (2.0 / s as f64).sqrt() as f32;

@@ -19,6 +19,15 @@ def curve():
 
 
 @pytest.fixture
+def skewed():
+    """300 rows of 4 columns: skewed to the right, to the left, even with long tails, even."""
+    rng = np.random.default_rng(2)
+    u = rng.normal(size=(300, 4))
+    X = np.column_stack([np.exp(1.2 * u[:, 0]), -np.exp(u[:, 1]), np.sinh(3 * u[:, 2]), u[:, 3]]).astype(np.float32)
+    return X, np.sin(2 * u[:, 0]) + u[:, 1] + 0.5 * np.tanh(u[:, 2]) + 0.1 * rng.normal(size=300)
+
+
+@pytest.fixture
 def ring():
     """300 rows of 4 columns, and whether they lie within a circle of the first two."""
     rng = np.random.default_rng(1)

@@ -73,6 +73,14 @@ def codes(x):
     return np.digitize(signal(x), [-0.5, 0.7]) - 1
 
 
+def skew(x):
+    """To the right, long tails, as it was, to the left, as it was."""
+    tails = np.sinh(np.clip((x[:, 1] - 5e3) / 30, -20, 20))
+    columns = [np.exp(1.2 * x[:, 0]), tails, x[:, 2], -np.exp(x[:, 3]), x[:, 4]]
+    return np.column_stack(columns).astype(np.float32)
+
+
+# The target, further flags and, where columns are not normal, what makes them so.
 CASES = {
     "default": (prices, []),
     "one network, spectrum learned": (prices, ["--spectrum", "learned", "--committee", "1"]),
@@ -82,6 +90,8 @@ CASES = {
     "few columns": (prices, ["--solver", "adam", "--alpha-theta", "0.03"]),
     "paper": (prices, ["--preset", "paper"]),
     "missing": (prices, ["--missing", "mean"]),
+    "skewed": (prices, [], skew),
+    "skewed, missing": (sides, ["--missing", "mean"], skew),
     "poisson": (counts, ["--loss", "poisson", "--task", "regression"]),
     "quantile": (prices, ["--loss", "quantile:0.9"]),
     "two classes": (sides, []),
@@ -92,19 +102,21 @@ CASES = {
 }
 
 
-def exported(folder, target, flags):
+def exported(folder, target, flags, shape=np.asarray):
     """Fits and exports; the session, rows that were not learned from, and what the command predicts for them."""
     missing = 0.1 if "--missing" in flags else 0.0
     train, new = rows(1, 400, missing), rows(2, 300, missing)
     new[:20] *= 3.0  # some of them far from the training rows
-    write_csv(folder / "train.csv", train, target(train))
+    y = target(train)
+    train, new = shape(train), shape(new)
+    write_csv(folder / "train.csv", train, y)
     write_csv(folder / "new.csv", new, np.zeros(len(new)))
     rffnet(folder, "fit", "train.csv", "--target", "y", "--quiet", "--effort", "quick", *flags, "-o", "m.rffnet")
     rffnet(folder, "export", "m.rffnet", "--onnx", "m.onnx")
     proba = [] if target in (prices, counts) else ["--proba"]
     expected = json.loads(rffnet(folder, "predict", "m.rffnet", "new.csv", "--json", *proba))
     session = ort.InferenceSession(folder / "m.onnx", providers=["CPUExecutionProvider"])
-    return session, new, expected, target(train)
+    return session, new, expected, y
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -133,11 +145,12 @@ def test_onnxruntime_predicts_the_same(tmp_path, case, record_property):
 
 def test_the_checker_is_content(tmp_path):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install onnx")
-    for case in ["default", "missing", "poisson", "two classes", "whole numbers as classes", "few columns"]:
+    for case in ["default", "missing", "skewed", "poisson", "two classes", "whole numbers as classes", "few columns"]:
         exported(tmp_path, *CASES[case])
         model = onnx.load(tmp_path / "m.onnx")
         onnx.checker.check_model(model, full_check=True)
         assert model.producer_name == "rffnet" and model.producer_version
+        assert any(node.op_type == "Pow" for node in model.graph.node) == (case == "skewed")
         properties = {p.key: p.value for p in model.metadata_props}
         assert json.loads(properties["feature_names"]) == NAMES
         assert properties["task"] in ("regression", "classification")
@@ -152,8 +165,9 @@ def test_any_number_of_rows(tmp_path):
     assert abs(one[0] - whole[0]) < TOLERANCE * np.std(y)
 
 
-def test_a_row_the_model_would_refuse_is_not_a_number(tmp_path):
-    session, new, _, _ = exported(tmp_path, *CASES["default"])
+@pytest.mark.parametrize("case", ["default", "skewed"])
+def test_a_row_the_model_would_refuse_is_not_a_number(tmp_path, case):
+    session, new, _, _ = exported(tmp_path, *CASES[case])
     new[3, 0] = np.nan
     (prediction,) = session.run(None, {"X": new})
     assert np.isnan(prediction[3]) and np.isfinite(np.delete(prediction, 3)).all()

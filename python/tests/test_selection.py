@@ -118,6 +118,27 @@ class TestTransformer:
         assert np.allclose(f, model.predict(X), atol=1e-3)
         assert z.dtype == np.float32
 
+    def test_the_shape_of_an_estimators_columns(self, skewed):
+        X, y = skewed
+        model = RFFNetRegressor(effort="quick").fit(X, y)
+        features = RFFTransformer(n_random_features=60, relevances=model).fit(X)
+        t = model._model.tensors()
+        power, bend = t["scale.warp"][0], t["scale.bend"]
+        assert 0 != power[0] < 1 < power[1] and power[3] in (0, 1) and bend[2] > 0, (power, bend)
+        z = (X - t["scale.mean"]).astype(np.float64) * t["scale.inverse"]
+        for j, (power, low, high, centre, inverse) in enumerate(t["scale.warp"].T.astype(np.float64)):
+            if power != 0:
+                v = np.clip(z[:, j], low, high)
+                up, down = 1 + np.maximum(v, 0), 1 - np.minimum(v, 0)
+                u = np.where(v >= 0, (up**power - 1) / power, -(down ** (2 - power) - 1) / (2 - power))
+                z[:, j] = (u - centre) * inverse
+        z = z / np.sqrt(1 + bend * z * z)
+        expected = np.sqrt(2 / 60) * np.cos((z * features.relevances_) @ features.frequencies_ + features.phases_)
+        assert np.allclose(features.transform(X), expected, atol=1e-5)
+        features._warp = features._warp[:4]
+        with pytest.raises(ValueError, match="do not fit"):
+            features.transform(X)
+
     def test_wrong_relevances(self):
         X = np.zeros((3, 2))
         for relevances, text in (([1, 2, 3], "shape"), ([1, np.nan], "finite")):

@@ -91,6 +91,39 @@ def test_from_an_estimator_and_back(options, curve, tmp_path):
     assert np.array_equal(load(tmp_path / "m.rffnet").predict(X), again.predict(X))
 
 
+def test_skewed_columns_and_long_tails(skewed, tmp_path):
+    X, y = skewed
+    model = RFFNetRegressor(effort="quick").fit(X, y)
+    tensors = model._model.tensors()
+    net = RFFNet.from_estimator(model).eval()
+    far = np.concatenate([X, 100 * X[:20], tensors["scale.mean"][None]])
+    expected = model.predict(far)
+    assert np.allclose(net(torch.from_numpy(far)).detach()[:, 0], expected, atol=1e-3)
+    again = net.to_estimator(RFFNetRegressor(), X, y)
+    assert np.allclose(again.predict(far), expected, atol=1e-4)
+    for name in ("scale.warp", "scale.bend"):
+        assert np.array_equal(again._model.tensors()[name], tensors[name])
+    again.save(tmp_path / "m.rffnet")
+    assert np.array_equal(load(tmp_path / "m.rffnet").predict(X), again.predict(X))
+
+
+def test_gradients_of_skewed_columns():
+    power = torch.tensor([0.0, -2.0, 0.125, 1.5, 4.0, 1.0])
+    net = RFFNet(6, 1, 5, dtype=torch.float64)
+    net.warp.copy_(torch.stack([power, *(power != 0) * torch.tensor([[-2.0], [3.0], [0.3], [1.7]])]))
+    net.bend[3] = 0.1
+    x = torch.linspace(-1.9, 2.9, 9, dtype=torch.float64)[:, None].repeat(1, 6).requires_grad_()
+    assert torch.autograd.gradcheck(net._standardised, x)
+    # At 0, beyond the range, and far out.
+    x = torch.tensor([0.0, -5.0, 5.0, 1e30, -1e30], dtype=torch.float64)[:, None].repeat(1, 6).requires_grad_()
+    z = net._standardised(x)
+    z.sum().backward()
+    assert torch.isfinite(z).all() and torch.isfinite(x.grad).all()
+    assert torch.equal(z[:, 0], x[:, 0]) and (x.grad[:, 0] == 1).all()
+    assert torch.allclose(x.grad[0, [1, 2, 4, 5]], torch.tensor(1.7, dtype=torch.float64))
+    assert (x.grad[1:, [1, 2, 4, 5]] == 0).all()
+
+
 def test_classes(ring):
     X, y = ring
     three = np.where(X[:, 2] > 1, "up", y)

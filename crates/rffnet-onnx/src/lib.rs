@@ -25,7 +25,8 @@
 //! rounded in another order, so results agree to some 1e-6 of the target's spread, and less well where relevances or
 //! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: a missing cell (unless
 //! the model was fitted with `missing = mean`) and an infinite one make predictions and probabilities NaN where the model
-//! looks at that column, and a label then means nothing.
+//! looks at that column, and a label then means nothing. In a column that the model cuts off, evens or bends, an infinite
+//! cell is a very large one.
 #![deny(missing_docs)]
 
 mod graph;
@@ -69,19 +70,24 @@ pub fn to_onnx(model: &Model) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Standardised columns, in the model's own order of operations: the same numbers to the last bit.
+/// Standardised columns, in the model's own order of operations: the same numbers to the last bit, or nearly so where
+/// they are warped.
 fn standardised(graph: &mut Graph, parts: &Parts, x: &Value) -> Value {
     let d = parts.columns();
     let mean = graph.floats("mean", &[d], &parts.mean);
     let inverse = graph.floats("inverse", &[d], &parts.inverse);
     let centred = graph.node("Sub", &[x, &mean], "centred");
     let z = graph.node("Mul", &[&centred, &inverse], "standardised");
+    let shaped = match &parts.warp {
+        Some(warp) => warped(graph, warp, &z),
+        None => z.clone(),
+    };
     let z = if parts.card.fills_in() {
         let zero = graph.floats("zero", &[], &[0.0]);
         let missing = graph.node("IsNaN", &[&z], "missing");
-        graph.node("Where", &[&missing, &zero, &z], "filled")
+        graph.node("Where", &[&missing, &zero, &shaped], "filled")
     } else {
-        z
+        shaped
     };
     match &parts.bend {
         Some(bend) => bent(graph, bend, &z),
@@ -89,10 +95,54 @@ fn standardised(graph: &mut Graph, parts: &Parts, x: &Value) -> Value {
     }
 }
 
+/// Columns cut off at their range and then, but for those that are only cut: `((1 + |z|)^e - 1) / e` with the sign of z,
+/// standardised; e is the power p, or 2 - p where z is negative. That in 64 bits, as in the model. What is computed beside a
+/// column that is only cut, with the power 1, is not looked at.
+fn warped(graph: &mut Graph, warp: &[f32], z: &Value) -> Value {
+    let d = warp.len() / 5;
+    let [power, low, high, centre, inverse] = [0, 1, 2, 3, 4].map(|i| &warp[i * d..(i + 1) * d]);
+    let end = |ends: &[f32], none: f32| -> Vec<f32> {
+        ends.iter().zip(power).map(|(&end, &p)| if p == 0.0 { none } else { end }).collect()
+    };
+    let highest = graph.floats("warp_high", &[d], &end(high, f32::INFINITY));
+    let lowest = graph.floats("warp_low", &[d], &end(low, f32::NEG_INFINITY));
+    let cut = graph.node("Max", &[z, &lowest], "not_below_range");
+    let cut = graph.node("Min", &[&cut, &highest], "in_range");
+
+    let only_cut = |j: usize| power[j] == 0.0 || (power[j], centre[j], inverse[j]) == (1.0, 0.0, 1.0);
+    if (0..d).all(only_cut) {
+        return cut;
+    }
+    let wide = |numbers: &[f32]| -> Vec<f64> { numbers.iter().map(|&v| v.into()).collect() };
+    let power: Vec<f32> = (0..d).map(|j| if only_cut(j) { 0.0 } else { power[j] }).collect();
+    let up: Vec<f64> = power.iter().map(|&p| if p == 0.0 { 1.0 } else { p.into() }).collect();
+    let (down, minus_down): (Vec<f64>, Vec<f64>) = up.iter().map(|p| (2.0 - p, p - 2.0)).unzip();
+    let power = graph.floats("warp_power", &[d], &power);
+    let (up, down) = (graph.doubles("warp_up", &[d], &up), graph.doubles("warp_down", &[d], &down));
+    let minus_down = graph.doubles("warp_minus_down", &[d], &minus_down);
+    let centre = graph.doubles("warp_centre", &[d], &wide(centre));
+    let inverse = graph.doubles("warp_inverse", &[d], &wide(inverse));
+    let (none, one) = (graph.floats("warp_none", &[], &[0.0]), graph.doubles("warp_one", &[], &[1.0]));
+    let straight = graph.node("Equal", &[&power, &none], "straight");
+    let negative = graph.node("Less", &[&cut, &none], "negative");
+    let exponent = graph.node("Where", &[&negative, &down, &up], "exponent");
+    let divisor = graph.node("Where", &[&negative, &minus_down, &up], "divisor");
+    let size = graph.node("Abs", &[&cut], "size");
+    let size = graph.cast(&size, Type::Double, "wide_size");
+    let size = graph.node("Add", &[&one, &size], "one_size");
+    let u = graph.node("Pow", &[&size, &exponent], "powered");
+    let u = graph.node("Sub", &[&u, &one], "powered_less_one");
+    let u = graph.node("Div", &[&u, &divisor], "power_transform");
+    let u = graph.node("Sub", &[&u, &centre], "warp_centred");
+    let u = graph.node("Mul", &[&u, &inverse], "warp_standardised");
+    let u = graph.cast(&u, Type::Float, "warped");
+    graph.node("Where", &[&straight, &cut, &u], "evened")
+}
+
 /// `z / sqrt(1 + bend z^2)`; z is cut off where its square would overflow, in bent columns alone.
 fn bent(graph: &mut Graph, bend: &[f32], z: &Value) -> Value {
     let d = bend.len();
-    let limits: Vec<f32> = bend.iter().map(|&b| if b > 0.0 { 1e6 } else { f32::MAX }).collect();
+    let limits: Vec<f32> = bend.iter().map(|&b| if b > 0.0 { 1e6 } else { f32::INFINITY }).collect();
     let lowest: Vec<f32> = limits.iter().map(|l| -l).collect();
     let (highest, lowest) = (graph.floats("far", &[d], &limits), graph.floats("far_below", &[d], &lowest));
     let cut = graph.node("Min", &[z, &highest], "not_too_high");

@@ -48,6 +48,8 @@ pub(crate) struct Parts {
     pub(crate) card: Card,
     pub(crate) mean: Vec<f32>,
     pub(crate) inverse: Vec<f32>,
+    /// How columns are cut off and skewed ones evened (`5 x d`); none if no column is.
+    pub(crate) warp: Option<Vec<f32>>,
     /// How columns with long tails are bent; none if no column is.
     pub(crate) bend: Option<Vec<f32>>,
     pub(crate) networks: Vec<Network>,
@@ -95,15 +97,10 @@ impl Parts {
             networks: (0..m).map(network).collect(),
             mean: file.f32s("scale.mean", d)?,
             inverse: file.f32s("scale.inverse", d)?,
-            bend: match file.has("scale.bend") {
-                true => Some(file.f32s("scale.bend", d)?),
-                false => None,
-            },
+            warp: file.f32s_if_any("scale.warp", 5 * d)?,
+            bend: file.f32s_if_any("scale.bend", d)?,
             intercept: averaged(&file.f32s("intercept", m * k)?, m),
-            linear: match file.has("linear") {
-                true => Some(averaged(&file.f32s("linear", m * d * k)?, m)),
-                false => None,
-            },
+            linear: file.f32s_if_any("linear", m * d * k)?.map(|linear| averaged(&linear, m)),
             target_mean: file.f64s("scale.target_mean", k)?,
             target_scale: file.f64s("scale.target_scale", k)?,
             card,
@@ -129,10 +126,6 @@ fn averaged(values: &[f32], m: usize) -> Vec<f32> {
 struct File<'a>(SafeTensors<'a>);
 
 impl File<'_> {
-    fn has(&self, name: &str) -> bool {
-        self.0.tensor(name).is_ok()
-    }
-
     fn bytes(&self, name: &str, dtype: Dtype, bytes: usize) -> Result<&[u8], Error> {
         let tensor = self.0.tensor(name).map_err(|e| strange(&e))?;
         if tensor.dtype() != dtype || tensor.data().len() != bytes {
@@ -144,6 +137,10 @@ impl File<'_> {
     fn f32s(&self, name: &str, len: usize) -> Result<Vec<f32>, Error> {
         let bytes = self.bytes(name, Dtype::F32, 4 * len)?;
         Ok(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect())
+    }
+
+    fn f32s_if_any(&self, name: &str, len: usize) -> Result<Option<Vec<f32>>, Error> {
+        self.0.tensor(name).is_ok().then(|| self.f32s(name, len)).transpose()
     }
 
     fn f64s(&self, name: &str, len: usize) -> Result<Vec<f64>, Error> {

@@ -125,17 +125,62 @@ fn learned_and_heavy_tailed_spectra() {
 #[test]
 fn long_tails_are_bent() {
     let tailed = |seed, n| -> Vec<f32> {
-        rows(seed, n).chunks(COLUMNS).flat_map(|r| [(3.0 * r[0]).exp(), r[1], r[2], r[3]]).collect()
+        rows(seed, n).chunks(COLUMNS).flat_map(|r| [(4.0 * r[0]).sinh(), r[1], r[2], r[3]]).collect()
     };
     let (train, new) = (tailed(1, 400), tailed(2, 90));
-    let values: Vec<f64> = train.chunks(COLUMNS).map(|r| f64::from(r[0]).ln().sin()).collect();
+    let values: Vec<f64> = train.chunks(COLUMNS).map(|r| f64::from(r[0]).asinh().sin()).collect();
     let model = fitted(&quick(), &train, Target::Values { values: &values, outputs: 1 });
     assert!(model.summary().chosen.contains("bent"), "{}", model.summary().chosen);
     let graph = exported(&model);
-    assert_eq!(occurrences(&graph, "Sqrt"), 1);
+    assert_eq!((occurrences(&graph, "Sqrt"), occurrences(&graph, "Pow")), (1, 0));
     let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
     let got = run(&graph, tensor(&new));
     assert!(largest_difference(got["prediction"].numbers(), &expected) < TOLERANCE);
+}
+
+/// Fits logarithms of two columns, skewed to the right and to the left, beside one with long tails; compares on new rows.
+fn skewed(params: &Params, gaps: bool) -> read::Model {
+    let skewed = |seed, n| -> Vec<f32> {
+        let shape = |r: &[f32]| {
+            [(1.5 * r[0]).exp(), ((r[1] - 1000.0) / 8.0).sinh(), r[2], -(2.0 * (r[3] - 7.0)).exp()]
+        };
+        rows(seed, n).chunks(COLUMNS).flat_map(shape).collect()
+    };
+    let (mut train, mut new) = (skewed(1, 400), skewed(2, 90));
+    let value = |r: &[f32]| f64::from(r[0]).ln().sin() + 0.3 * f64::from(-r[3]).ln();
+    let values: Vec<f64> = train.chunks(COLUMNS).map(value).collect();
+    if gaps {
+        train.iter_mut().chain(&mut new).step_by(7).for_each(|v| *v = f32::NAN);
+    }
+    // Beyond the training rows, where the range ends.
+    new[0] = -1e30;
+    new[COLUMNS] = 1e30;
+    let model = fitted(params, &train, Target::Values { values: &values, outputs: 1 });
+    assert!(model.summary().chosen.contains("skew evened"), "{}", model.summary().chosen);
+    let graph = exported(&model);
+    let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
+    let got = run(&graph, tensor(&new));
+    let difference = largest_difference(got["prediction"].numbers(), &expected);
+    println!("{difference:.1e}");
+    assert!(difference < TOLERANCE, "{difference}");
+    graph
+}
+
+#[test]
+fn skew_is_evened() {
+    let graph = skewed(&quick(), false);
+    assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 0));
+    assert!(graph.constants["bend"].numbers()[1] > 0.0, "long tails are bent as well");
+    let power = graph.constants["warp_power"].numbers();
+    assert!(power[0] < 1.0 && power[0] != 0.0, "{power:?}");
+    assert!(power[3] > 1.0, "{power:?}");
+    assert_eq!(power[1..3], [0.0, 0.0], "even columns are cut at most");
+}
+
+#[test]
+fn missing_values_of_evened_columns_are_the_mean() {
+    let graph = skewed(&Params { missing: Some(Missing::Mean), ..quick() }, true);
+    assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 1));
 }
 
 #[test]

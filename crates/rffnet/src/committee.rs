@@ -3,26 +3,28 @@
 //! Each member of the committee holds out other rows and draws other frequencies:
 //!
 //! 1. **start**: several scales of the relevances, and relevances re-weighted by the slopes of a first fit, a few steps
-//!    each, with columns of long tails as they are and bent; the best on the held-out rows goes on (later members start
-//!    from the first one's relevances);
-//! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak;
+//!    each; the best on the held-out rows goes on (later members start from the first one's relevances);
+//! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak; the first member does so with the columns
+//!    in several shapes, and takes the safest unless the held-out rows clearly prefer another;
 //! 3. **drop** columns whose absence the held-out rows do not notice;
 //! 4. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
 //! 5. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
-use crate::fit::{Setting, Trained};
-use crate::member::{ALPHAS, Member, Trial};
+use crate::fit::{Setting, Trained, clearly_smaller};
+use crate::member::{ALPHAS, Member, Origin, Trial};
+use crate::normal::Linear;
 use crate::params::Plan;
 use crate::recipe::Recipe;
 use crate::solver::budget::Watch;
 use crate::solver::varpro::Settled;
 use crate::solver::{Observer, Stopped};
 
-/// What straight columns must gain over bent ones, which are safer with far rows.
-const WORTH_STRAIGHT: f64 = 0.01;
+/// Standard errors by which the held-out rows must prefer columns nearer to their own shape, which are less safe with far
+/// rows.
+const SURE: f64 = 0.5;
 
-/// The committee, in the setting that starts best: straight columns, or bent ones if there are such; which it was.
+/// The committee, in the setting that settles best, and which it was. The last setting is the safest with far rows.
 pub(crate) fn train(
     settings: &[Setting<'_>],
     plan: &Plan,
@@ -33,34 +35,38 @@ pub(crate) fn train(
     let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
     let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
     let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
-    let mut starts: Vec<Settled> = settings
-        .iter()
-        .map(|&setting| Trial::new(setting, plan, &recipe, 0).best_start(&mut watch))
-        .collect();
-    let at = match starts.as_slice() {
-        [straight, bent] if straight.loss < bent.loss * (1.0 - WORTH_STRAIGHT) => 0,
-        starts => starts.len() - 1,
-    };
-    let start = starts.swap_remove(at);
-    (at, committee(settings[at], plan, &recipe, &start.frame.theta, &mut watch))
+    let mut best: Option<(usize, Settled, Vec<f64>)> = None;
+    for (at, &setting) in settings.iter().enumerate().rev() {
+        if best.is_some() && watch.stopped() {
+            break;
+        }
+        let trial = Trial::new(setting, plan, &recipe, 0);
+        let settled = trial.relevances(&mut watch);
+        let losses = trial.row_losses(&settled);
+        if best.as_ref().is_none_or(|(_, _, before)| clearly_smaller(&losses, before, SURE)) {
+            best = Some((at, settled, losses));
+        }
+    }
+    let (at, settled, _) = best.expect("there is a setting");
+    (at, committee(settings[at], plan, &recipe, settled, &mut watch))
 }
 
 fn committee(
     setting: Setting<'_>,
     plan: &Plan,
     recipe: &Recipe,
-    start: &[f32],
+    settled: Settled,
     watch: &mut Watch<'_>,
 ) -> Trained {
-    let mut members: Vec<Member> = Vec::new();
-    for number in 0..recipe.committee {
-        if number > 0 && watch.stopped() {
+    let trial = |number: usize| Trial::new(setting, plan, recipe, number);
+    let mut members = vec![trial(0).member(Origin::Settled(settled), watch)];
+    for number in 1..recipe.committee {
+        if watch.stopped() {
             break;
         }
-        let guide = members.first().map(|m| &m.guide);
-        let member = Trial::new(setting, plan, recipe, number).member(start, guide, watch);
+        let member = trial(number).member(Origin::Guide(&members[0].guide), watch);
         // A network cut short would only spoil the average.
-        if members.is_empty() || !watch.stopped() {
+        if !watch.stopped() {
             members.push(member);
         }
     }
@@ -74,13 +80,13 @@ fn committee(
         beats_constant: members.iter().any(|m| m.beats_constant),
         validation_rows: members[0].held_out,
         history: std::mem::take(&mut watch.history),
-        chosen: chosen(recipe, &members, setting.rows.len(), &setting.problem.scale.bend),
+        chosen: chosen(recipe, &members, setting.rows.len(), setting.shape),
         networks: members.into_iter().map(|m| (m.map, m.weights)).collect(),
     }
 }
 
 /// One line for people: sizes from the data's shape, the rest from the held-out rows.
-fn chosen(recipe: &Recipe, members: &[Member], rows: usize, bend: &[f32]) -> String {
+fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> String {
     let networks = match members.len() {
         1 => "1 network".into(),
         many => format!("the average of {many} networks"),
@@ -90,13 +96,13 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, bend: &[f32]) -> Str
     let columns = first.map.columns();
     let searched =
         if recipe.search_rows < rows { format!(" on {} rows", recipe.search_rows) } else { String::new() };
-    let bent = match bend.iter().filter(|&&b| b > 0.0).count() {
-        0 => String::new(),
-        some => format!(", long tails of {some} columns bent"),
+    let linear = match first.guide.linear {
+        Linear(factor) if factor > 1.0 => format!(", linear terms times {factor}"),
+        _ => String::new(),
     };
     let alphas: Vec<String> = members.iter().map(|m| format!("{:.0e}", m.alpha)).collect();
     format!(
-        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{bent}, alpha {}",
+        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{shape}{linear}, alpha {}",
         recipe.learned + recipe.fresh,
         recipe.learned,
         recipe.fresh,

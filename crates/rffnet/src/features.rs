@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::Matrix;
 use crate::loss::Loss;
-use crate::scale::{Scale, bend_rows};
+use crate::scale::Scale;
 use crate::simd::{self, CHUNK, Frequencies, Path, SpectrumGrad, Tape};
 
 pub(crate) use slopes::mean_squared_slopes;
@@ -230,9 +230,7 @@ impl Workspace {
         self.x.resize(rows.len() * width, 0.0);
         self.scaled.resize(rows.len() * width, 0.0);
         if width == x.columns() {
-            let (mean, inverse) = (&scale.mean, &scale.inverse);
-            simd::gather(path, x.data(), width, rows, mean, inverse, theta, &mut self.x, &mut self.scaled);
-            bend_rows(&scale.bend, theta, &mut self.x, &mut self.scaled);
+            scale.gather(path, x, rows, theta, &mut self.x, &mut self.scaled);
             return;
         }
         let places = self.x.chunks_exact_mut(width).zip(self.scaled.chunks_exact_mut(width));

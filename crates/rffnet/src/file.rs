@@ -10,6 +10,7 @@
 //! | `linear` | d x k | linear terms of the standardised columns; absent without |
 //! | `importance` | d | see [`Model::importances`] |
 //! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs, z = (x - mean) inverse |
+//! | `scale.warp` | 5 x d | warped columns: power, range, mean and 1 / deviation after; absent if none is |
 //! | `scale.bend` | d | bent columns: z / sqrt(1 + bend z^2); absent if none is |
 //! | `scale.target_mean`, `scale.target_scale` | k, f64 | of the target |
 //!
@@ -27,6 +28,7 @@ use crate::loss::Link;
 use crate::model::{Card, Member, Model, Stored, Task};
 use crate::scale::Scale;
 use crate::solver::History;
+use crate::warp::Warp;
 
 /// The format this version writes; it reads this one and all before.
 pub(crate) const FORMAT: u32 = 1;
@@ -58,6 +60,10 @@ impl Model {
             ("scale.target_mean", Dtype::F64, vec![k], f64s(&self.target_mean)),
             ("scale.target_scale", Dtype::F64, vec![k], f64s(&self.target_scale)),
         ];
+        if !self.scale.warp.is_empty() {
+            let numbers = f32s(&Warp::to_numbers(&self.scale.warp));
+            tensors.push(("scale.warp", Dtype::F32, vec![Warp::NUMBERS, d], numbers));
+        }
         if !self.scale.bend.is_empty() {
             tensors.push(("scale.bend", Dtype::F32, vec![d], f32s(&self.scale.bend)));
         }
@@ -216,19 +222,18 @@ impl Reader<'_> {
         if !(card.guard.is_empty() || guarded) {
             return Err(damaged("the guard does not fit"));
         }
-        let bend = match self.tensors.tensor("scale.bend") {
-            Ok(_) => self.f32s("scale.bend", &[d])?,
-            Err(_) => Vec::new(),
+        let shape = |name: &str, shape: &[usize]| match self.tensors.tensor(name) {
+            Ok(_) => self.f32s(name, shape),
+            Err(_) => Ok(Vec::new()),
         };
-        if bend.iter().any(|b| !(0.0..=1.0).contains(b)) {
-            return Err(damaged("a bend is not between 0 and 1"));
-        }
         let model = Model {
-            scale: Scale {
-                mean: self.f32s("scale.mean", &[d])?,
-                inverse: self.f32s("scale.inverse", &[d])?,
-                bend,
-            },
+            scale: Scale::new(
+                self.f32s("scale.mean", &[d])?,
+                self.f32s("scale.inverse", &[d])?,
+                &shape("scale.warp", &[Warp::NUMBERS, d])?,
+                shape("scale.bend", &[d])?,
+            )
+            .map_err(damaged)?,
             target_mean: self.f64s("scale.target_mean", &[k])?,
             target_scale: self.f64s("scale.target_scale", &[k])?,
             importance: self.f32s("importance", &[d])?,

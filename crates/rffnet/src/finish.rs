@@ -2,7 +2,7 @@
 
 use crate::features::{Problem, Weights, mean_loss};
 use crate::loss::Link;
-use crate::normal::{Design, Moments};
+use crate::normal::{Design, Linear, Moments};
 use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::Frame;
@@ -69,7 +69,7 @@ impl Chosen {
         split: &Split,
         all: &[usize],
         frame: &Frame,
-        linear: bool,
+        linear: Linear,
     ) -> Weights {
         let plan = HeadPlan { alpha: self.alpha, linear };
         match &self.moments {

@@ -9,12 +9,12 @@ use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
 use crate::params::{ClassWeight, Init, Missing, Params, Plan, Preset, Shape, SolverKind};
 use crate::rng::{Stream, Use, stream, uniform};
-use crate::scale::{ColumnStatistics, column_statistics};
+use crate::scale::{ColumnStatistics, Scale, Shaping, column_statistics};
 use crate::solver::descent::{Split, descend};
 use crate::solver::{History, Observer, Silent, Stopped};
 use crate::spectrum::{Sampling, Spectrum, sample_iid, sample_orthogonal};
 use crate::target::{PreparedTarget, row_weights};
-use crate::{Data, Error, Target};
+use crate::{Data, Error, Matrix, Target};
 
 /// A fit about to be made: parameters, and whatever is to be watched or replaced.
 ///
@@ -110,16 +110,16 @@ impl<'a> Fit<'a> {
         let target = PreparedTarget::new(data, &plan, loss.link(), &rows)?;
         let weight = row_weights(data, &plan, &rows);
         let weight_of = |i: usize| weight.as_ref().map_or(1.0, |w| w[i]);
-        let straight = column_statistics(data.x, &rows, weight_of);
-        let bent = if plan.solver == SolverKind::Varpro && !target.constant {
-            straight.bent(data.x, &rows, weight_of)
+        let statistics = column_statistics(data.x, &rows, weight_of);
+        let shapes = if plan.solver == SolverKind::Varpro && !target.constant {
+            Shapes::new(&statistics, data.x, &rows, weight_of)
         } else {
-            None
+            Shapes::default()
         };
-        let ColumnStatistics { scale, range } = straight;
-        let mut problem = Problem {
+        let ColumnStatistics { mut scale, low, range } = statistics;
+        let problem = Problem {
             x: data.x,
-            scale,
+            scale: scale.clone(),
             width: target.y.len() / data.x.rows(),
             y: target.y,
             weight,
@@ -128,20 +128,24 @@ impl<'a> Fit<'a> {
             unit: target.unit,
         };
         let mut warnings = constant_column_warning(data, &range);
-        let setting = Setting { problem: &problem, rows: &rows, range: &range, spectrum };
+        let setting = Setting { problem: &problem, rows: &rows, range: &range, spectrum, shape: "" };
         let trained = if target.constant {
             warnings.push("the target has the same value in every row; the model predicts that value".into());
             setting.constant(&plan)
         } else if plan.solver == SolverKind::Varpro {
-            let other = bent.map(|b| (Problem { scale: b.scale, ..problem.clone() }, b.range));
-            let others = other.iter().map(|(problem, range)| Setting { problem, range, ..setting });
-            let settings: Vec<Setting<'_>> = std::iter::once(setting).chain(others).collect();
+            let others = shapes.problems(&problem)?;
+            let shaped = others.iter().zip(shapes.0.iter()).map(|(problem, shape)| Setting {
+                problem,
+                range: &shape.range,
+                shape: &shape.text,
+                ..setting
+            });
+            let settings: Vec<Setting<'_>> = std::iter::once(setting).chain(shaped).collect();
             let (at, trained) = committee::train(&settings, &plan, self.params.budget, observer);
-            if at > 0
-                && let Some((bent, _)) = other
-            {
-                problem = bent;
+            if let Some(shape) = at.checked_sub(1).map(|at| &shapes.0[at]) {
+                scale = shape.scale.clone();
             }
+            scale.cut(&low, &range);
             trained
         } else {
             setting.descent(&plan, observer)
@@ -160,7 +164,7 @@ impl<'a> Fit<'a> {
             .map(|(map, weights)| Member::from_weights(map, weights, feature_scale))
             .collect();
         let networks: Vec<_> = members.iter().map(|m| (&m.map, &m.weights)).collect();
-        let slopes = mean_squared_slopes(data.x, &problem.scale, &networks, &rows, |i| problem.weight(i));
+        let slopes = mean_squared_slopes(data.x, &scale, &networks, &rows, |i| problem.weight(i));
         let unit = if target.scale.len() == 1 { target.scale[0] } else { 1.0 };
         let importance = slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect();
         let guard = if plan.solver == SolverKind::Varpro { guard(data, &rows) } else { Vec::new() };
@@ -194,7 +198,7 @@ impl<'a> Fit<'a> {
         };
         Ok(Model {
             card,
-            scale: problem.scale,
+            scale,
             target_mean: target.mean,
             target_scale: target.scale,
             members,
@@ -242,6 +246,45 @@ pub(crate) struct Setting<'a> {
     /// The range of each standardised column; 0 where it is constant.
     pub(crate) range: &'a [f32],
     pub(crate) spectrum: &'a dyn Spectrum,
+    /// For people: what was done to the shape of columns.
+    pub(crate) shape: &'a str,
+}
+
+/// Other shapes of the columns that the exact solver may learn from, from the least change to the most.
+#[derive(Default)]
+struct Shapes(Vec<ShapedColumns>);
+
+/// The columns in another shape, copied: powers are too dear to be taken anew in every pass.
+struct ShapedColumns {
+    scale: Scale,
+    range: Vec<f32>,
+    text: String,
+    columns: Vec<f32>,
+}
+
+impl Shapes {
+    fn new(
+        statistics: &ColumnStatistics,
+        x: Matrix<'_>,
+        rows: &[usize],
+        weight: impl Fn(usize) -> f32 + Sync,
+    ) -> Self {
+        let shaped = |shaping| {
+            let ColumnStatistics { scale, range, .. } = statistics.shaped(shaping, x, rows, &weight)?;
+            Some(ShapedColumns { columns: scale.applied(x), text: scale.describe(), scale, range })
+        };
+        Self([Shaping::Bent, Shaping::Evened].into_iter().filter_map(shaped).collect())
+    }
+
+    /// The same problem on the shaped columns.
+    fn problems<'a>(&'a self, problem: &Problem<'a>) -> Result<Vec<Problem<'a>>, Error> {
+        let (rows, columns) = (problem.x.rows(), problem.x.columns());
+        let with = |shape: &'a ShapedColumns| {
+            let x = Matrix::new(&shape.columns, rows, columns)?;
+            Ok(Problem { x, scale: Scale::identity(columns), ..problem.clone() })
+        };
+        self.0.iter().map(with).collect()
+    }
 }
 
 /// What every way of training leaves behind. Losses are in units of the target.
@@ -412,12 +455,17 @@ pub(crate) fn beats(
     rows: &[usize],
 ) -> bool {
     let (model, floor) = (row_losses(problem, map, weights, rows), row_losses(problem, map, constant, rows));
-    let gains: Vec<f64> = model.iter().zip(&floor).map(|(m, f)| f - m).collect();
+    let halved = model.iter().sum::<f64>() < 0.5 * floor.iter().sum::<f64>();
+    halved || clearly_smaller(&model, &floor, CLEARLY)
+}
+
+/// Whether the first losses, row by row, are smaller than the second by so many standard errors of the difference.
+pub(crate) fn clearly_smaller(first: &[f64], second: &[f64], errors: f64) -> bool {
+    let gains: Vec<f64> = first.iter().zip(second).map(|(f, s)| s - f).collect();
     let n = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / n;
     let variance = gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
-    let halved = mean > 0.5 * floor.iter().sum::<f64>() / n;
-    halved || mean > CLEARLY * (variance / n).sqrt()
+    mean > errors * (variance / n).sqrt()
 }
 
 fn class_count(data: &Data<'_>) -> usize {

@@ -126,7 +126,7 @@ pub(crate) fn varpro(
         return start;
     }
     // The head is the stand-in's: it may be no good for the loss itself.
-    let head = HeadPlan { alpha: settled.alpha, linear: false };
+    let head = HeadPlan { alpha: settled.alpha, linear: false.into() };
     let (found, _) = Reduced::new(&stand_in, &split.train, head).head(map, &start.theta);
     let judges = split.judges();
     let better = mean_loss(own, map, &found, judges) < mean_loss(own, map, &start, judges);
@@ -153,7 +153,7 @@ mod tests {
         let y: Vec<f32> = x.chunks_exact(3).map(|r| (2.0 * r[0]).sin()).collect();
         let matrix = Matrix::new(&x, 40, 3).expect("shape");
         let train: Vec<usize> = (0..40).collect();
-        let ColumnStatistics { scale, range } = column_statistics(matrix, &train, |_| 1.0);
+        let ColumnStatistics { scale, range, .. } = column_statistics(matrix, &train, |_| 1.0);
         let loss = LossKind::Squared.build(0);
         let problem = Problem {
             x: matrix,

@@ -64,6 +64,7 @@ pub mod simd;
 mod solver;
 mod spectrum;
 mod target;
+mod warp;
 
 pub use error::Error;
 pub use file::write_file;
@@ -76,7 +77,7 @@ pub use params::{
 };
 pub use penalty::{Penalty, PenaltyKind};
 #[doc(hidden)]
-pub use scale::bend_rows;
+pub use scale::Scale;
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
 

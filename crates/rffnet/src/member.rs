@@ -1,9 +1,10 @@
 //! One network of a committee: how it finds its relevances, its frequencies and its head.
 
-use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes};
+use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes, row_losses};
 use crate::finish::{Chosen, choose};
-use crate::fit::{Setting, beats};
+use crate::fit::{Setting, beats, clearly_smaller};
 use crate::init;
+use crate::normal::Linear;
 use crate::params::Plan;
 use crate::recipe::Recipe;
 use crate::rng::{Stream, Use, stream};
@@ -41,6 +42,13 @@ const STRONGEST: f64 = 10.0;
 /// classes.
 const WEAKEST: (f64, f64) = (1e-3, 1e-2);
 
+/// Factors of linear terms beyond the usual one, for columns that are nearly copies of one another; the standard errors by
+/// which the held-out rows must prefer them, and the share of the loss this must take away: more features would take
+/// away a little too.
+const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
+const SURE_OF_LINEAR: f64 = 2.0;
+const WORTH_LINEAR: f64 = 0.25;
+
 /// One trained network of the committee.
 pub(crate) struct Member {
     pub(crate) map: FeatureMap,
@@ -60,6 +68,15 @@ pub(crate) struct Guide {
     /// Over how many scales learned features start, and fresh ones are spread: 1 for one, else up to this factor.
     reach: f32,
     fresh_reach: f32,
+    pub(crate) linear: Linear,
+}
+
+/// What a member starts from.
+pub(crate) enum Origin<'a> {
+    /// The first: its own relevances.
+    Settled(Settled),
+    /// The others: what the first found out.
+    Guide(&'a Guide),
 }
 
 /// A member about to be trained: the rows it learns from, and the penalties it may use.
@@ -71,6 +88,7 @@ pub(crate) struct Trial<'a> {
     split: Split,
     /// The part of it that relevances and frequencies are learned on.
     search: Split,
+    linear: Linear,
     /// Penalties from strong to weak.
     alphas: Vec<f64>,
     /// For the final penalty, if there is something to choose by.
@@ -102,7 +120,8 @@ impl<'a> Trial<'a> {
             vec![plan.fixed_alpha.unwrap_or(BLIND_ALPHA)]
         };
         let range = choosing.then_some((weakest.min(ALPHAS[0]), STRONGEST));
-        Self { setting, plan, recipe, number, split, search, alphas, range }
+        let linear = plan.linear.into();
+        Self { setting, plan, recipe, number, split, search, linear, alphas, range }
     }
 
     /// Frequencies to search with, and where the stream stands after them.
@@ -112,7 +131,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A few steps from each start; the one with the smallest validation loss.
-    pub(crate) fn best_start(&self, watch: &mut Watch<'_>) -> Settled {
+    fn best_start(&self, watch: &mut Watch<'_>) -> Settled {
         let (map, _) = self.first_draw();
         let d = map.support.len() as f32;
         let range: Vec<f32> = map.support.iter().map(|&j| self.setting.range[j]).collect();
@@ -124,7 +143,7 @@ impl<'a> Trial<'a> {
             alphas: &alphas,
             steps: START_STEPS.min(self.recipe.steps),
             spectrum: false,
-            linear: self.plan.linear,
+            linear: self.linear,
         };
         let mut best: Option<Settled> = None;
         for theta in starts {
@@ -140,6 +159,38 @@ impl<'a> Trial<'a> {
         best.expect("there are starts")
     }
 
+    /// The loss of every held-out row with the head of `settled`.
+    pub(crate) fn row_losses(&self, settled: &Settled) -> Vec<f64> {
+        self.losses_with(settled, self.linear)
+    }
+
+    fn losses_with(&self, settled: &Settled, linear: Linear) -> Vec<f64> {
+        let (problem, Frame { map, theta }) = (self.setting.problem, &settled.frame);
+        let head = HeadPlan { alpha: settled.alpha, linear };
+        let (weights, _) = Reduced::new(problem, &self.search.train, head).head(map, theta);
+        row_losses(problem, map, &weights, self.split.judges())
+    }
+
+    /// Takes up the factor of the linear terms that the held-out rows clearly prefer, and settles with it.
+    fn with_linear(&mut self, settled: Settled, watch: &mut Watch<'_>) -> Settled {
+        if !self.plan.linear || watch.stopped() {
+            return settled;
+        }
+        let (mut best, mut losses) = (self.linear, self.row_losses(&settled));
+        for factor in LINEAR_FACTORS {
+            let others = self.losses_with(&settled, factor);
+            let much = others.iter().sum::<f64>() < (1.0 - WORTH_LINEAR) * losses.iter().sum::<f64>();
+            if much && clearly_smaller(&others, &losses, SURE_OF_LINEAR) {
+                (best, losses) = (factor, others);
+            }
+        }
+        if best == self.linear {
+            return settled;
+        }
+        self.linear = best;
+        self.settle(settled.frame, &[settled.alpha], false, watch)
+    }
+
     /// Relevances in proportion to the slopes of the fit with the relevances before, of unchanged length: columns that
     /// act only through interactions rise out of the noise.
     fn reweighted(&self, map: &FeatureMap, start: Vec<f32>) -> Vec<f32> {
@@ -148,7 +199,7 @@ impl<'a> Trial<'a> {
         let wanted = length(&start);
         let mut theta = start;
         for _ in 0..REWEIGHTINGS {
-            let head = HeadPlan { alpha: START_ALPHA, linear: self.plan.linear };
+            let head = HeadPlan { alpha: START_ALPHA, linear: self.linear };
             let (weights, _) = Reduced::new(p, rows, head).head(map, &theta);
             let without_linear = Weights { linear: Vec::new(), ..weights };
             let network = [(map, &without_linear)];
@@ -169,25 +220,26 @@ impl<'a> Trial<'a> {
         self.settle(start.frame, &self.alphas, false, watch)
     }
 
-    /// The whole course: settle, drop, learn, finish. Later members are guided by the first.
-    pub(crate) fn member(&self, start: &[f32], guide: Option<&Guide>, watch: &mut Watch<'_>) -> Member {
-        let (problem, plan, split) = (self.setting.problem, self.plan, &self.split);
+    /// The rest of the course: drop, learn, finish. Later members settle first, guided by the first.
+    pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Member {
         let (map, mut rng) = self.first_draw();
-        let theta = guide.map_or_else(|| start.to_vec(), |guide| pick(&map, &guide.relevances));
-        let settled = self.settle(Frame { map, theta }, &self.alphas, false, watch);
-        let fewer = match guide {
-            Some(guide) => restrict(&settled, &guide.relevances),
-            None => drop_columns(problem, &self.search, &settled, plan.linear),
-        };
-        let learning = match guide {
-            _ if self.recipe.learned == 0 => Learning { settled: fewer, learned: None, reach: 1.0 },
-            Some(guide) => {
-                let learned = self.learn(&fewer, guide.reach, &self.alphas, &mut rng, watch);
-                Learning { settled: fewer, learned: Some(learned), reach: guide.reach }
+        let (learning, fresh_reach) = match origin {
+            Origin::Settled(settled) => {
+                let settled = self.with_linear(settled, watch);
+                let fewer = drop_columns(self.setting.problem, &self.search, &settled, self.linear);
+                (self.best_learning(settled, fewer, &mut rng, watch), None)
             }
-            None => self.best_learning(settled, fewer, &mut rng, watch),
+            Origin::Guide(guide) => {
+                self.linear = guide.linear;
+                let theta = pick(&map, &guide.relevances);
+                let settled = self.settle(Frame { map, theta }, &self.alphas, false, watch);
+                let fewer = restrict(&settled, &guide.relevances);
+                let learned = (self.recipe.learned > 0)
+                    .then(|| self.learn(&fewer, guide.reach, &self.alphas, &mut rng, watch));
+                (Learning { settled: fewer, learned, reach: guide.reach }, Some(guide.fresh_reach))
+            }
         };
-        let fresh_reach = guide.map(|guide| guide.fresh_reach);
+        let (problem, split) = (self.setting.problem, &self.split);
         let (frame, found, fresh_reach) = self.finish(&learning, fresh_reach, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
@@ -195,17 +247,22 @@ impl<'a> Trial<'a> {
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
-            weights: found.on_all(problem, split, self.setting.rows, &frame, plan.linear),
+            weights: found.on_all(problem, split, self.setting.rows, &frame, self.linear),
             map: frame.map,
             loss: found.loss,
             held_out: split.validation.len(),
             alpha: found.alpha,
-            guide: Guide { relevances: settled.frame.map.spread(&settled.frame.theta), reach, fresh_reach },
+            guide: Guide {
+                relevances: settled.frame.map.spread(&settled.frame.theta),
+                reach,
+                fresh_reach,
+                linear: self.linear,
+            },
         }
     }
 
     fn settle(&self, frame: Frame, alphas: &[f64], spectrum: bool, watch: &mut Watch<'_>) -> Settled {
-        let stage = Stage { alphas, steps: self.recipe.steps, spectrum, linear: self.plan.linear };
+        let stage = Stage { alphas, steps: self.recipe.steps, spectrum, linear: self.linear };
         settle(self.setting.problem, &self.search, frame, &stage, watch)
     }
 
@@ -230,6 +287,9 @@ impl<'a> Trial<'a> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
+        if self.recipe.learned == 0 {
+            return Learning { settled: fewer, learned: None, reach: 1.0 };
+        }
         let even = self.learn(&fewer, 1.0, &self.alphas, rng, watch);
         // A function with detail on several scales is learned better from features of several scales.
         let nearby = [even.alpha * 10.0, even.alpha];
@@ -262,7 +322,7 @@ impl<'a> Trial<'a> {
     ) -> (Frame, Chosen, f32) {
         let Learning { settled, learned, reach } = learning;
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
-        let head = HeadPlan { alpha, linear: self.plan.linear };
+        let head = HeadPlan { alpha, linear: self.linear };
         let with = |fresh: Option<&Frame>, range| {
             let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), fresh);
             let found = choose(self.setting.problem, &self.split, &frame, head, range);
@@ -312,7 +372,7 @@ fn restrict(settled: &Settled, guide: &[f32]) -> Settled {
 }
 
 /// Drops as many small relevances as the held-out rows do not notice.
-fn drop_columns(problem: &Problem<'_>, split: &Split, settled: &Settled, linear: bool) -> Settled {
+fn drop_columns(problem: &Problem<'_>, split: &Split, settled: &Settled, linear: Linear) -> Settled {
     let largest = settled.frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
     if split.validation.is_empty() || largest == 0.0 {
         return settled.clone();

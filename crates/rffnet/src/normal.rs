@@ -18,20 +18,33 @@ const ATTEMPTS: usize = 12;
 /// Rows whose design is in memory at a time.
 const BLOCK: usize = 1024;
 
-/// How the columns of the design are scaled against one penalty: sqrt(2/s) for cosines, 1/sqrt(d) for linear terms.
+/// Linear terms beside the features: none, or all columns, times a factor. The larger it is the less they are penalised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Linear(pub(crate) f64);
+
+impl From<bool> for Linear {
+    fn from(wanted: bool) -> Self {
+        Self(f64::from(wanted))
+    }
+}
+
+/// How the columns of the design are scaled against one penalty: sqrt(2/s) for cosines, 1/sqrt(d) times their factor for
+/// linear terms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Design {
     features: usize,
     /// Linear terms: all columns, or none.
     linear: usize,
+    factor: f64,
     padded: usize,
 }
 
 impl Design {
-    pub(crate) fn new(map: &FeatureMap, linear: bool) -> Self {
+    pub(crate) fn new(map: &FeatureMap, Linear(factor): Linear) -> Self {
         Self {
             features: map.features(),
-            linear: if linear { map.columns() } else { 0 },
+            linear: if factor > 0.0 { map.columns() } else { 0 },
+            factor,
             padded: map.padded(),
         }
     }
@@ -46,7 +59,7 @@ impl Design {
     }
 
     pub(crate) fn slope(&self) -> f64 {
-        if self.linear == 0 { 0.0 } else { 1.0 / (self.linear as f64).sqrt() }
+        if self.linear == 0 { 0.0 } else { self.factor / (self.linear as f64).sqrt() }
     }
 
     /// Sets head, linear terms and intercept from coefficients, `outputs` vectors of `columns()`.
@@ -106,7 +119,7 @@ impl Moments {
         map: &FeatureMap,
         theta: &[f32],
         rows: &[usize],
-        linear: bool,
+        linear: Linear,
         curvature: Option<&[f32]>,
     ) -> Self {
         let shape = Design::new(map, linear);

@@ -54,12 +54,15 @@ impl Recipe {
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
         let classes = plan.loss.is_classification();
         let work = effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
-        let committee = plan.committee.unwrap_or(match plan.effort {
-            Effort::Quick => 1,
-            Effort::Normal => 3,
-            Effort::Thorough => 5,
-        });
-        let each = work / committee as f64;
+        let (fewest, most_members) = plan.committee.map_or(
+            match plan.effort {
+                Effort::Quick => (1, 1),
+                Effort::Normal => (3, 8),
+                Effort::Thorough => (5, 12),
+            },
+            |asked| (asked, asked),
+        );
+        let each = work / fewest as f64;
         let k = outputs as f64;
         let grams = if classes { CLASS_GRAMS * k } else { 1.0 };
         // One pass forward and one back for the gradient by the relevances, and those of a classifier's head.
@@ -91,6 +94,10 @@ impl Recipe {
             (SpectrumMode::Auto, None) => (learned, total.saturating_sub(learned).max(learned)),
             (SpectrumMode::Auto, Some(wanted)) => (wanted / 2, wanted - wanted / 2),
         };
+        // Features are limited by the rows; work that they leave over is for more members.
+        let search = EVALUATIONS * search_rows as f64 * (cost(search_features as f64) + cost(learned as f64));
+        let member = search + heads * n * cost((learned + fresh) as f64);
+        let committee = ((work / member) as usize).clamp(fewest, most_members);
         Self { committee, search_rows, search_features, learned, fresh, steps: plan.epochs }
     }
 }

@@ -55,6 +55,7 @@ impl Model {
                 rows: &rows,
                 range: &self.scale.inverse,
                 spectrum: &plan.kernel,
+                shape: "",
             };
             let floor = setting.constant_weights(&member.map);
             let judged = split.judges();

@@ -1,22 +1,29 @@
-//! Standardisation, kept inside the model: the caller's data are never copied or changed.
+//! Standardisation, kept inside the model: the caller's data are never changed.
 //!
-//! Long tails can be bent: with z the standardised value, the column is z / sqrt(1 + bend z^2). The bulk of the rows stays
-//! where it was, and no row is further than 1 / sqrt(bend) from the middle, so that neither the frequencies nor the head
-//! are ruled by a few far rows.
+//! Skewed columns can be made even: see the file of `Warp`. Long tails can be bent: with z the standardised value, the
+//! column is z / sqrt(1 + bend z^2). The bulk of the rows stays where it was, and no row is further than 1 / sqrt(bend)
+//! from the middle, so that neither the frequencies nor the head are ruled by a few far rows.
 
 use rayon::prelude::*;
 
 use crate::Matrix;
+use crate::simd::{self, Path};
+use crate::warp::Warp;
 
-/// Mean and spread of every column of the training rows.
+/// How every column is standardised: its mean and spread over the training rows, and its shape.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     pub(crate) mean: Vec<f32>,
     /// One over the standard deviation; 0 for a constant column, which takes it out of the model.
     pub(crate) inverse: Vec<f32>,
+    /// Empty if no column is warped.
+    pub(crate) warp: Vec<Warp>,
     /// 0 for a column that is not bent; empty if none is.
     pub(crate) bend: Vec<f32>,
 }
+
+/// How far beyond the range of the training rows a straight column is followed, as a share of it.
+const BEYOND: f32 = 0.25;
 
 /// Beyond this a bent value no longer changes, and its square could overflow.
 const FAR: f32 = 1e6;
@@ -28,32 +35,101 @@ fn bent(z: f32, bend: f32) -> f32 {
 }
 
 impl Scale {
+    /// From the tensors of a model file, empty where there is none; the error says what is wrong.
+    pub fn new(
+        mean: Vec<f32>,
+        inverse: Vec<f32>,
+        warp: &[f32],
+        bend: Vec<f32>,
+    ) -> Result<Self, &'static str> {
+        let d = mean.len();
+        let fits = inverse.len() == d
+            && [0, Warp::NUMBERS * d].contains(&warp.len())
+            && [0, d].contains(&bend.len());
+        if !fits {
+            return Err("the parts of the scale do not fit");
+        }
+        if bend.iter().any(|b| !(0.0..=1.0).contains(b)) {
+            return Err("a bend is not between 0 and 1");
+        }
+        let warp = Warp::from_numbers(warp, d).ok_or("a warp cannot be")?;
+        Ok(Self { mean, inverse, warp, bend })
+    }
+
+    /// For columns that have been standardised before.
+    pub(crate) fn identity(columns: usize) -> Self {
+        Self { mean: vec![0.0; columns], inverse: vec![1.0; columns], warp: Vec::new(), bend: Vec::new() }
+    }
+
     /// Column `j` of a row, standardised; a missing value is the mean.
     pub(crate) fn apply(&self, j: usize, x: f32) -> f32 {
-        let v = (x - self.mean[j]) * self.inverse[j];
+        let z = (x - self.mean[j]) * self.inverse[j];
+        let v = self.warp.get(j).filter(|w| w.warps()).map_or(z, |w| w.apply(z));
         let v = if v.is_nan() { 0.0 } else { v };
         self.bend.get(j).filter(|&&b| b > 0.0).map_or(v, |&b| bent(v, b))
     }
-}
 
-/// Bends standardised rows, and takes them times `theta` once more; nothing if no column is bent.
-pub fn bend_rows(bend: &[f32], theta: &[f32], rows: &mut [f32], scaled: &mut [f32]) {
-    if bend.is_empty() {
-        return;
+    /// All rows, standardised.
+    pub(crate) fn applied(&self, x: Matrix<'_>) -> Vec<f32> {
+        let mut all = vec![0.0; x.rows() * x.columns()];
+        all.par_chunks_mut(x.columns()).enumerate().for_each(|(i, out)| {
+            out.iter_mut().zip(x.row(i)).enumerate().for_each(|(j, (out, &v))| *out = self.apply(j, v));
+        });
+        all
     }
-    for (row, scaled) in rows.chunks_exact_mut(bend.len()).zip(scaled.chunks_exact_mut(bend.len())) {
-        for (((v, scaled), &b), theta) in row.iter_mut().zip(scaled).zip(bend).zip(theta) {
-            if b > 0.0 {
-                *v = bent(*v, b);
-                *scaled = *v * theta;
+
+    /// The given rows standardised, and times `theta` once more.
+    pub fn gather(
+        &self,
+        path: Path,
+        x: Matrix<'_>,
+        rows: &[usize],
+        theta: &[f32],
+        out: &mut [f32],
+        scaled: &mut [f32],
+    ) {
+        let d = x.columns();
+        if self.warp.is_empty() && self.bend.is_empty() {
+            return simd::gather(path, x.data(), d, rows, &self.mean, &self.inverse, theta, out, scaled);
+        }
+        for (&i, (out, scaled)) in rows.iter().zip(out.chunks_exact_mut(d).zip(scaled.chunks_exact_mut(d))) {
+            for (j, &v) in x.row(i).iter().enumerate() {
+                out[j] = self.apply(j, v);
+                scaled[j] = out[j] * theta[j];
             }
         }
+    }
+
+    /// Cuts columns that are neither warped nor bent at the given ends.
+    pub(crate) fn cut(&mut self, low: &[f32], range: &[f32]) {
+        self.warp.resize(self.mean.len(), Warp::NONE);
+        for (j, warp) in self.warp.iter_mut().enumerate() {
+            let bent = self.bend.get(j).is_some_and(|&b| b > 0.0);
+            if !warp.warps() && !bent && range[j] > 0.0 {
+                let margin = BEYOND * range[j];
+                *warp = Warp::cut(low[j] - margin, low[j] + range[j] + margin);
+            }
+        }
+    }
+
+    /// For people: what was done to the shape of columns.
+    pub(crate) fn describe(&self) -> String {
+        let some = |text: &str, count: usize| match count {
+            0 => String::new(),
+            1 => format!(", {text} of 1 column"),
+            many => format!(", {text} of {many} columns"),
+        };
+        let warped = self.warp.iter().filter(|w| w.evens()).count();
+        let bent = self.bend.iter().filter(|&&b| b > 0.0).count();
+        some("skew evened", warped) + &some("long tails bent", bent)
     }
 }
 
 /// What a pass over the columns finds: standardisation, and the range the Constant initialiser needs.
 pub(crate) struct ColumnStatistics {
     pub(crate) scale: Scale,
+    /// Smallest value of each standardised column.
+    pub(crate) low: Vec<f32>,
     /// max - min of each standardised column.
     pub(crate) range: Vec<f32>,
 }
@@ -122,7 +198,8 @@ pub(crate) fn column_statistics(
         total.iter_mut().zip(block).for_each(|(t, b)| t.merge(b));
     }
     let (mean, inverse) = (Vec::with_capacity(x.columns()), Vec::with_capacity(x.columns()));
-    let mut scale = Scale { mean, inverse, bend: Vec::new() };
+    let mut scale = Scale { mean, inverse, warp: Vec::new(), bend: Vec::new() };
+    let mut low = Vec::with_capacity(x.columns());
     let mut range = Vec::with_capacity(x.columns());
     for m in &total {
         let deviation = (m.spread / m.weight).sqrt();
@@ -132,13 +209,15 @@ pub(crate) fn column_statistics(
         let inverse = if usable { (1.0 / deviation) as f32 } else { 0.0 };
         scale.mean.push(if m.weight > 0.0 { m.mean as f32 } else { 0.0 });
         scale.inverse.push(inverse);
+        low.push(if usable { ((m.low as f64 - m.mean) / deviation) as f32 } else { 0.0 });
         range.push(if usable { ((m.high as f64 - m.low as f64) / deviation) as f32 } else { 0.0 });
     }
-    ColumnStatistics { scale, range }
+    ColumnStatistics { scale, low, range }
 }
 
-/// Rows looked at to find the quartiles of a column.
+/// Rows looked at to find the quartiles of a column, and its skew.
 const QUARTILE_ROWS: usize = 10_000;
+const SKEW_ROWS: usize = 2_000;
 /// Quartiles of a normal distribution are this many deviations apart.
 const QUARTILES: f64 = 1.349;
 /// A column has long tails if it reaches further than this many deviations of its middle half.
@@ -146,47 +225,101 @@ const LONG: f64 = 6.0;
 /// How far a bent column reaches.
 const REACH: f64 = 3.0;
 
+/// What is done to the shape of columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shaping {
+    /// Long tails are bent.
+    Bent,
+    /// Skewed columns are made even, then long tails are bent.
+    Evened,
+}
+
+/// Another shape for one column.
+struct Shaped {
+    mean: f32,
+    inverse: f32,
+    warp: Warp,
+    bend: f32,
+    range: f32,
+}
+
 impl ColumnStatistics {
-    /// The same with the columns bent that have long tails, around their medians; `None` if there are none. Columns of
-    /// two values stay as they are.
-    pub(crate) fn bent(
+    /// The same with other shapes; `None` if no column needs that. Columns of two values stay as they are.
+    pub(crate) fn shaped(
         &self,
+        shaping: Shaping,
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
     ) -> Option<Self> {
-        let step = rows.len().div_ceil(QUARTILE_ROWS);
-        let bends = |j: usize| -> Option<(f32, f32)> {
-            if self.range[j] == 0.0 {
-                return None;
-            }
-            let mut cells: Vec<(f32, f64)> =
-                rows.iter().step_by(step).map(|&i| (x.row(i)[j], weight(i) as f64)).collect();
-            cells.retain(|(v, _)| !v.is_nan());
-            cells.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            let (low, high) = (cells.first()?.0, cells.last()?.0);
-            let [first, median, third] = [0.25, 0.5, 0.75].map(|share| quantile(&cells, share));
-            // Where more than half the rows are alike, the deviation of all has to do.
-            let middle = (third as f64 - first as f64) / QUARTILES;
-            let spread = if middle > 0.0 { middle } else { 1.0 / self.scale.inverse[j] as f64 };
-            let reach = (high as f64 - median as f64).max(median as f64 - low as f64) / spread;
-            let inverse = (1.0 / spread) as f32;
-            let two_valued = cells.iter().all(|&(v, _)| v == low || v == high);
-            (reach > LONG && !two_valued && inverse.is_finite() && inverse > 0.0).then_some((median, inverse))
-        };
-        let found: Vec<Option<(f32, f32)>> = (0..x.columns()).into_par_iter().map(bends).collect();
-        if found.iter().all(Option::is_none) {
+        let shape = |j| self.shape(j, shaping, x, rows, &weight);
+        let found: Vec<Option<Shaped>> = (0..x.columns()).into_par_iter().map(shape).collect();
+        let warped = found.iter().flatten().any(|s| s.warp.warps());
+        let bent = found.iter().flatten().any(|s| s.bend > 0.0);
+        if !(warped || bent && shaping == Shaping::Bent) {
             return None;
         }
-        let mut bent = Self { scale: self.scale.clone(), range: self.range.clone() };
-        bent.scale.bend = vec![0.0; x.columns()];
-        for (j, (median, inverse)) in found.into_iter().enumerate().filter_map(|(j, f)| Some((j, f?))) {
-            bent.scale.mean[j] = median;
-            bent.scale.inverse[j] = inverse;
-            bent.scale.bend[j] = (1.0 / (REACH * REACH)) as f32;
-            bent.range[j] = (2.0 * REACH) as f32;
+        let (mut scale, mut range) = (self.scale.clone(), self.range.clone());
+        scale.warp = vec![Warp::NONE; if warped { x.columns() } else { 0 }];
+        scale.bend = vec![0.0; if bent { x.columns() } else { 0 }];
+        for (j, shaped) in found.into_iter().enumerate().filter_map(|(j, f)| Some((j, f?))) {
+            (scale.mean[j], scale.inverse[j], range[j]) = (shaped.mean, shaped.inverse, shaped.range);
+            scale.warp.get_mut(j).into_iter().for_each(|w| *w = shaped.warp);
+            scale.bend.get_mut(j).into_iter().for_each(|b| *b = shaped.bend);
         }
-        Some(bent)
+        Some(Self { scale, low: self.low.clone(), range })
+    }
+
+    fn shape(
+        &self,
+        j: usize,
+        shaping: Shaping,
+        x: Matrix<'_>,
+        rows: &[usize],
+        weight: impl Fn(usize) -> f32,
+    ) -> Option<Shaped> {
+        if self.range[j] == 0.0 {
+            return None;
+        }
+        let (mean, inverse) = (self.scale.mean[j], self.scale.inverse[j]);
+        let cells = |most: usize| -> Vec<(f32, f64)> {
+            let cell = |&i: &usize| ((x.row(i)[j] - mean) * inverse, weight(i) as f64);
+            rows.iter().step_by(rows.len().div_ceil(most)).map(cell).filter(|(z, _)| !z.is_nan()).collect()
+        };
+        let mut sorted = cells(QUARTILE_ROWS);
+        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (low, high) = (sorted.first()?.0, sorted.last()?.0);
+        if sorted.iter().all(|&(z, _)| z == low || z == high) {
+            return None;
+        }
+        let (lowest, highest) = (self.low[j], self.low[j] + self.range[j]);
+        let warp = match shaping {
+            Shaping::Bent => None,
+            Shaping::Evened => Warp::find(&cells(SKEW_ROWS), lowest, highest),
+        };
+        let after = |z: f32| warp.map_or(z, |w| w.apply(z)) as f64;
+        let [first, median, third] = [0.25, 0.5, 0.75].map(|share| after(quantile(&sorted, share)));
+        // Where more than half the rows are alike, the deviation of all has to do.
+        let middle = (third - first) / QUARTILES;
+        let spread = if middle > 0.0 { middle } else { 1.0 };
+        let long = (after(high) - median).max(median - after(low)) / spread > LONG;
+        // Long tails are bent around the median.
+        let (centre, unit) = if long { (median, spread) } else { (0.0, 1.0) };
+        let bend = if long { (1.0 / (REACH * REACH)) as f32 } else { 0.0 };
+        let range = if long { 2.0 * REACH } else { after(highest) - after(lowest) } as f32;
+        let shaped = match warp {
+            Some(warp) => {
+                let centre = (warp.centre as f64 + centre / warp.inverse as f64) as f32;
+                let warp = Warp { centre, inverse: (warp.inverse as f64 / unit) as f32, ..warp };
+                Shaped { mean, inverse, warp, bend, range }
+            }
+            None => {
+                let mean = (mean as f64 + centre / inverse as f64) as f32;
+                Shaped { mean, inverse: (inverse as f64 / unit) as f32, warp: Warp::NONE, bend, range }
+            }
+        };
+        let usable = shaped.inverse.is_finite() && shaped.warp.inverse.is_finite() && shaped.range > 0.0;
+        (usable && (long || warp.is_some())).then_some(shaped)
     }
 }
 
@@ -262,20 +395,48 @@ mod tests {
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = column_statistics(x, &rows, |_| 1.0);
-        let bent = statistics.bent(x, &rows, |_| 1.0).expect("there are long tails");
+        let bent = statistics.shaped(Shaping::Bent, x, &rows, |_| 1.0).expect("there are long tails");
         assert_eq!(bent.scale.bend.iter().map(|&b| b > 0.0).collect::<Vec<_>>(), [false, true, false, true]);
         let largest = data.chunks(4).map(|r| bent.scale.apply(1, r[1]).abs()).fold(0.0, f32::max);
         assert!(largest <= 3.001 && largest > 2.0, "{largest}");
         assert_eq!(bent.scale.apply(1, f32::NAN), 0.0);
         assert!((bent.scale.apply(1, f32::MAX) - 3.0).abs() < 1e-5);
-        let last = &data[4 * 3999..];
-        let mut row: Vec<f32> =
-            (0..4).map(|j| (last[j] - bent.scale.mean[j]) * bent.scale.inverse[j]).collect();
-        let mut doubled: Vec<f32> = row.iter().map(|v| 2.0 * v).collect();
-        bend_rows(&bent.scale.bend, &[2.0; 4], &mut row, &mut doubled);
-        (0..4).for_each(|j| assert_eq!(row[j], bent.scale.apply(j, last[j])));
-        (0..4).for_each(|j| assert_eq!(doubled[j], 2.0 * row[j]));
-        assert!(column_statistics(x, &rows[..2], |_| 1.0).bent(x, &rows[..2], |_| 1.0).is_none());
+        let (mut out, mut doubled) = ([0.0; 8], [0.0; 8]);
+        bent.scale.gather(Path::Portable, x, &[7, 3999], &[2.0; 4], &mut out, &mut doubled);
+        let all = bent.scale.applied(x);
+        assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
+        (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
+        let few = column_statistics(x, &rows[..2], |_| 1.0);
+        assert!(few.shaped(Shaping::Bent, x, &rows[..2], |_| 1.0).is_none());
+    }
+
+    #[test]
+    fn skew_is_evened_and_straight_columns_are_cut() {
+        let n = 2000;
+        let data: Vec<f32> = (0..n).flat_map(|i| [i as f32, (i as f32 / 300.0).exp()]).collect();
+        let x = Matrix::new(&data, n, 2).expect("shape");
+        let rows: Vec<usize> = (0..n).collect();
+        let statistics = column_statistics(x, &rows, |_| 1.0);
+        let mut evened = statistics.shaped(Shaping::Evened, x, &rows, |_| 1.0).expect("there is skew");
+        assert_eq!(evened.scale.warp.iter().map(Warp::evens).collect::<Vec<_>>(), [false, true]);
+        let all = evened.scale.applied(x);
+        let column = |j: usize| all.iter().skip(j).step_by(2).map(|&v| v as f64);
+        let cubes =
+            |values: &[f32]| values.iter().skip(1).step_by(2).map(|&v| (v as f64).powi(3)).sum::<f64>();
+        let (before, after) = (cubes(&statistics.scale.applied(x)), cubes(&all));
+        assert!(after.abs() < 0.5 * before, "{before} {after}");
+        let range = column(1).fold(f64::MIN, f64::max) - column(1).fold(f64::MAX, f64::min);
+        assert!((range - evened.range[1] as f64).abs() < 1e-3);
+        evened.scale.cut(&statistics.low, &statistics.range);
+        assert_eq!(evened.scale.applied(x), all, "nothing is cut within the data");
+        let edge = evened.scale.apply(0, 1e9);
+        assert!((edge - (statistics.low[0] + 1.25 * statistics.range[0])).abs() < 1e-5);
+        assert_eq!(evened.scale.apply(0, f32::NAN), 0.0);
+        let numbers = Warp::to_numbers(&evened.scale.warp);
+        let (mean, inverse) = (evened.scale.mean.clone(), evened.scale.inverse.clone());
+        assert_eq!(Scale::new(mean.clone(), inverse.clone(), &numbers, Vec::new()), Ok(evened.scale));
+        assert!(Scale::new(mean.clone(), inverse.clone(), &numbers[1..], Vec::new()).is_err());
+        assert!(Scale::new(mean, inverse, &[0.3; 10], Vec::new()).is_err(), "no such power");
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn the_file_of_a_committee_is_what_its_documentation_says() {
     let (models, _) = models();
     let bytes = models[6].1.to_bytes().unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
-    let expected: [(&str, &[usize]); 11] = [
+    let expected: [(&str, &[usize]); 12] = [
         ("theta", &[2, 3]),
         ("omega", &[2, 3, 13]),
         ("phase", &[2, 13]),
@@ -147,6 +147,7 @@ fn the_file_of_a_committee_is_what_its_documentation_says() {
         ("importance", &[3]),
         ("scale.mean", &[3]),
         ("scale.inverse", &[3]),
+        ("scale.warp", &[5, 3]),
         ("scale.target_mean", &[2]),
         ("scale.target_scale", &[2]),
     ];

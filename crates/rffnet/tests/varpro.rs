@@ -467,7 +467,7 @@ fn a_committee_is_in_the_file_and_averaged() {
 fn effort_decides_how_many_networks_there_are() {
     let x = normal_rows(40, 2, 229);
     let y = target(&x, 2, |r| (r[0] as f64).sin());
-    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 3), (Effort::Thorough, 5)] {
+    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
         let params = Params { effort: Some(effort), epochs: Some(3), ..Params::default() };
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().effort), (networks, effort));
@@ -621,20 +621,4 @@ fn five_columns_that_act_together_are_found_among_a_hundred() {
     let labels = model.labels(matrix(&test_x, 100)).unwrap();
     let right = labels.iter().zip(&test_y).filter(|(a, b)| a == b).count();
     assert!(right >= 1800, "{right} of 2000");
-}
-
-#[test]
-fn long_tails_are_bent_where_that_helps() {
-    // The target depends on the logarithm of a column that reaches over four decades.
-    let draws = normal_rows(1200, 2, 5);
-    let x: Vec<f32> = draws.chunks_exact(2).flat_map(|r| [(2.0 * r[0]).exp(), r[1]]).collect();
-    let y: Vec<f64> = draws.chunks_exact(2).map(|r| (2.0 * r[0] as f64).sin() + 0.3 * r[1] as f64).collect();
-    let model = sound(&quick(), &regression(&x, 2, &y));
-    assert!(model.summary().chosen.contains("long tails of 1 columns bent"), "{}", model.summary().chosen);
-    let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-    assert_eq!(bits(&again.predict(matrix(&x, 2)).unwrap()), bits(&model.predict(matrix(&x, 2)).unwrap()));
-    assert!(r2(&model, &x, 2, &y) > 0.95);
-    // Far outside the data the model stays where it was at their edge.
-    let far = model.predict(matrix(&[1e30, 0.0, 1e37, 0.0], 2)).unwrap();
-    assert!((far[0] - far[1]).abs() < 1e-3 && far[0].is_finite(), "{far:?}");
 }

@@ -59,6 +59,10 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Sub" => broadcast(inputs, |a, b| a - b),
         "Mul" => broadcast(inputs, |a, b| a * b),
         "Div" => broadcast(inputs, |a, b| a / b),
+        "Pow" => broadcast(inputs, f64::powf),
+        "Equal" => broadcast(inputs, |a, b| (a == b).into()),
+        "Less" => broadcast(inputs, |a, b| (a < b).into()),
+        "Abs" => a.map(f64::abs),
         "Sqrt" => a.map(f64::sqrt),
         "Max" => broadcast(inputs, f64::max),
         "Min" => broadcast(inputs, f64::min),
@@ -66,10 +70,10 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Exp" => a.map(f64::exp),
         "IsNaN" => a.map(|v| v.is_nan().into()),
         "Where" => {
-            let both = broadcast(&[a, &inputs[1].map(|_| 0.0)], |a, _| a);
-            let (yes, no) = (broadcast(&[inputs[1], &both.map(|_| 0.0)], |a, _| a), inputs[2]);
-            let choose = both.numbers().iter().zip(yes.numbers().iter().zip(no.numbers()));
-            Tensor::of(&no.shape, choose.map(|(&c, (&yes, &no))| if c != 0.0 { yes } else { no }).collect())
+            let all = broadcast(inputs, |_, _| 0.0);
+            let [which, yes, no] = [0, 1, 2].map(|i| broadcast(&[inputs[i], &all], |a, _| a));
+            let choose = which.numbers().iter().zip(yes.numbers().iter().zip(no.numbers()));
+            Tensor::of(&all.shape, choose.map(|(&c, (&yes, &no))| if c != 0.0 { yes } else { no }).collect())
         }
         "Cast" => match attribute("to") {
             Some(1 | 11) => a.clone(), // all numbers are f64 here

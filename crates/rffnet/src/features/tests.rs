@@ -52,6 +52,7 @@ impl Case {
             scale: Scale {
                 mean: normals(d, 1.0, rng),
                 inverse: (0..d).map(|_| 0.4).collect(),
+                warp: Vec::new(),
                 bend: Vec::new(),
             },
             y,

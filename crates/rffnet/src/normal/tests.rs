@@ -40,7 +40,12 @@ impl Instance {
         let loss = LossKind::Squared.build(0);
         let problem = Problem {
             x: Matrix::new(&self.x, rows, COLUMNS).expect("a matrix"),
-            scale: Scale { mean: vec![0.3; COLUMNS], inverse: vec![0.5; COLUMNS], bend: Vec::new() },
+            scale: Scale {
+                mean: vec![0.3; COLUMNS],
+                inverse: vec![0.5; COLUMNS],
+                warp: Vec::new(),
+                bend: Vec::new(),
+            },
             y: self.y.clone(),
             width: self.y.len() / rows,
             weight: weighted.then(|| self.weight.clone()),
@@ -52,7 +57,7 @@ impl Instance {
     }
 
     /// A row of the design, then its targets.
-    fn plain(&self, i: usize, linear: bool) -> Vec<f64> {
+    fn plain(&self, i: usize, linear: f64) -> Vec<f64> {
         let x: Vec<f64> =
             self.x[i * COLUMNS..(i + 1) * COLUMNS].iter().map(|&v| (v as f64 - 0.3) * 0.5).collect();
         let s = self.map.features();
@@ -61,8 +66,8 @@ impl Instance {
             self.map.phase[k] as f64 + terms.sum::<f64>()
         };
         let mut row: Vec<f64> = (0..s).map(|k| (2.0 / s as f64).sqrt() * angle(k).cos()).collect();
-        if linear {
-            row.extend(x.iter().map(|x| x / (COLUMNS as f64).sqrt()));
+        if linear > 0.0 {
+            row.extend(x.iter().map(|x| linear * x / (COLUMNS as f64).sqrt()));
         }
         row.push(1.0);
         let outputs = self.y.len() / (self.x.len() / COLUMNS);
@@ -81,12 +86,13 @@ fn moments_are_those_of_the_plain_design() {
     let p = Instance::new(2 * BLOCK + 77, 37, 2);
     let rows: Vec<usize> = (0..2 * BLOCK + 77).filter(|i| i % 7 != 0).collect();
     let curvature: Vec<f32> = (0..rows.len()).map(|i| 0.1 + (i % 5) as f32 * 0.05).collect();
-    for linear in [false, true] {
+    for linear in [0.0, 1.0, 3.0] {
         for (weighted, curved) in [(false, false), (true, false), (true, true)] {
             let curvature = curved.then_some(curvature.as_slice());
-            let moments =
-                p.with(weighted, |problem| Moments::new(problem, &p.map, &p.theta, &rows, linear, curvature));
-            let columns = 37 + if linear { COLUMNS } else { 0 } + 1;
+            let moments = p.with(weighted, |problem| {
+                Moments::new(problem, &p.map, &p.theta, &rows, Linear(linear), curvature)
+            });
+            let columns = 37 + if linear > 0.0 { COLUMNS } else { 0 } + 1;
             let m = columns + if curved { 0 } else { 2 };
             assert_eq!((moments.columns, moments.gram.len()), (columns, m * m));
             let mut expected = vec![0.0; m * m];
@@ -120,7 +126,7 @@ fn moments_of_two_parts_are_those_of_the_whole() {
     let p = Instance::new(900, 20, 1);
     let all: Vec<usize> = (0..900).collect();
     p.with(true, |problem| {
-        let of = |rows: &[usize]| Moments::new(problem, &p.map, &p.theta, rows, true, None);
+        let of = |rows: &[usize]| Moments::new(problem, &p.map, &p.theta, rows, true.into(), None);
         let (whole, merged) = (of(&all), of(&all[..700]).merged(&of(&all[700..])));
         assert_eq!(merged.rows, 900);
         assert!(whole.gram.iter().zip(&merged.gram).all(|(a, b)| (a - b).abs() < 1e-6));
@@ -144,7 +150,8 @@ fn the_solution_solves_the_normal_equations_of_every_output() {
     let p = Instance::new(500, 60, 3);
     let rows: Vec<usize> = (0..500).collect();
     for alpha in [1e-6, 1e-3, 1.0] {
-        let moments = p.with(true, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true, None));
+        let moments =
+            p.with(true, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None));
         let cross = moments.cross();
         let mut b = cross.clone();
         moments.factor(alpha).solve(&mut b);
@@ -161,8 +168,9 @@ fn the_solution_solves_the_normal_equations_of_every_output() {
 fn the_parts_of_a_factor_fit_together() {
     let p = Instance::new(300, 25, 1);
     let rows: Vec<usize> = (0..300).collect();
-    let factor =
-        p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true, None)).factor(1e-3);
+    let factor = p
+        .with(false, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None))
+        .factor(1e-3);
     assert_eq!(factor.len(), 25 + COLUMNS + 1);
     let start: Vec<f64> = (0..2 * factor.len()).map(|i| (i as f64).sin()).collect();
     // L'^-1 and L' undo each other.
@@ -196,12 +204,13 @@ fn singular_gram_matrices_have_finite_heads() {
         }
     };
     let error = |p: &Instance, rows: &[usize], alpha: f64| {
-        let moments = p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, rows, true, None));
+        let moments =
+            p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, rows, true.into(), None));
         let mut b = moments.cross();
         moments.factor(alpha).solve(&mut b);
         assert!(b.iter().all(|b| b.is_finite()));
         let squares = rows.iter().map(|&i| {
-            let row = p.plain(i, true);
+            let row = p.plain(i, 1.0);
             let f: f64 = row.iter().zip(&b).map(|(z, b)| z * b).sum();
             (f - row[b.len()]).powi(2)
         });
@@ -226,8 +235,8 @@ fn singular_gram_matrices_have_finite_heads() {
 #[test]
 fn pulling_back_is_the_transpose_of_applying() {
     let p = Instance::new(2, 11, 2);
-    for linear in [false, true] {
-        let design = Design::new(&p.map, linear);
+    for linear in [0.0, 1.0, 10.0] {
+        let design = Design::new(&p.map, Linear(linear));
         let b: Vec<f64> = (0..2 * design.columns()).map(|i| (i as f64 + 0.5).sin()).collect();
         let mut applied = Weights::zeros(&p.map, 2);
         design.apply(&b, &mut applied);

@@ -6,7 +6,7 @@
 
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
 use crate::loss::{Link, logistic};
-use crate::normal::{Design, Factor, Moments};
+use crate::normal::{Design, Factor, Linear, Moments};
 use crate::solver::kept::Kept;
 use crate::solver::lbfgs::{Lbfgs, Point};
 
@@ -22,7 +22,7 @@ const PATIENCE_WITH_HESSIAN: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HeadPlan {
     pub(crate) alpha: f64,
-    pub(crate) linear: bool,
+    pub(crate) linear: Linear,
 }
 
 /// Heads on one set of rows; remembers the last head and Hessian to start from.

@@ -2,6 +2,7 @@
 //! exactly at every step.
 
 use crate::features::{FeatureMap, Problem, Wanted, Weights, mean_loss};
+use crate::normal::Linear;
 use crate::solver::budget::Watch;
 use crate::solver::descent::Split;
 use crate::solver::lbfgs::{Lbfgs, Point};
@@ -91,7 +92,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) steps: usize,
     /// Frequencies and phases move too.
     pub(crate) spectrum: bool,
-    pub(crate) linear: bool,
+    pub(crate) linear: Linear,
 }
 
 /// The best point of a stage.

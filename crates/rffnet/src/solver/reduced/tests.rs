@@ -94,7 +94,12 @@ impl Case {
         let loss = self.kind.build(self.classes);
         let problem = Problem {
             x: Matrix::new(&self.x, ROWS, COLUMNS).expect("a matrix"),
-            scale: Scale { mean: vec![0.1; COLUMNS], inverse: vec![0.9; COLUMNS], bend: Vec::new() },
+            scale: Scale {
+                mean: vec![0.1; COLUMNS],
+                inverse: vec![0.9; COLUMNS],
+                warp: Vec::new(),
+                bend: Vec::new(),
+            },
             y: self.y.clone(),
             width: self.y.len() / ROWS,
             weight: Some(self.weight.clone()),
@@ -220,7 +225,7 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-const PLAN: fn(bool) -> HeadPlan = |linear| HeadPlan { alpha: ALPHA, linear };
+const PLAN: fn(bool) -> HeadPlan = |linear| HeadPlan { alpha: ALPHA, linear: linear.into() };
 
 /// The gradient by the head vanishes: to rounding for ridge, to the stated tolerance for classes.
 #[test]
@@ -321,7 +326,7 @@ fn a_kept_design_gives_what_passes_over_the_rows_give() {
     for case in Case::all().iter().filter(|c| c.classes > 0) {
         case.with(|problem, map, theta| {
             let rows: Vec<usize> = (0..ROWS).collect();
-            let design = Design::new(map, case.linear);
+            let design = Design::new(map, case.linear.into());
             let b: Vec<f64> = (0..case.outputs * design.columns()).map(|i| 0.3 * (i as f64).sin()).collect();
             let mut weights = Weights::zeros(map, case.outputs);
             weights.theta.copy_from_slice(theta);
