@@ -69,7 +69,7 @@ pub(crate) fn transform<'py>(
     let warp = warp.as_ref().map_or(Ok(&[][..]), |w| w.as_slice())?;
     let bend = bend.as_ref().map_or(Ok(Vec::new()), |b| b.as_slice().map(<[f32]>::to_vec))?;
     let scale = Scale::new(mean.as_slice()?.to_vec(), inverse.as_slice()?.to_vec(), warp, bend)
-        .map_err(|_| misfit())?;
+        .map_err(|why| exception(Error::Shape(why.into())))?;
     let frequencies = Frequencies::new(omega.as_slice()?, phase.as_slice()?);
     let theta = theta.as_slice()?;
     let z = run(py, threads, || {

@@ -33,7 +33,7 @@ pub(crate) fn train(
 ) -> (usize, Trained) {
     let first = &settings[0];
     let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
-    let planned = recipe.committee * ALPHAS.len() * recipe.steps.min(20);
+    let planned = (recipe.committee + settings.len() - 1) * ALPHAS.len() * recipe.steps.min(20);
     let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
     let mut best: Option<(usize, Settled, Vec<f64>)> = None;
     for (at, &setting) in settings.iter().enumerate().rev() {
@@ -41,14 +41,23 @@ pub(crate) fn train(
             break;
         }
         let trial = Trial::new(setting, plan, &recipe, 0);
+        let held_out = trial.holds_out();
         let settled = trial.relevances(&mut watch);
         let losses = trial.row_losses(&settled);
-        if best.as_ref().is_none_or(|(_, _, before)| clearly_smaller(&losses, before, SURE)) {
+        let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
+            (true, true) => held_out && clearly_smaller(&losses, before, SURE),
+            (now, then) => now && !then,
+        };
+        if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
             best = Some((at, settled, losses));
         }
     }
     let (at, settled, _) = best.expect("there is a setting");
     (at, committee(settings[at], plan, &recipe, settled, &mut watch))
+}
+
+fn is_finite(losses: &[f64]) -> bool {
+    losses.iter().all(|loss| loss.is_finite())
 }
 
 fn committee(

@@ -146,6 +146,8 @@ impl<'a> Fit<'a> {
                 scale = shape.scale.clone();
             }
             scale.cut(&low, &range);
+            drop(others);
+            drop(shapes);
             trained
         } else {
             setting.descent(&plan, observer)
@@ -465,7 +467,7 @@ pub(crate) fn clearly_smaller(first: &[f64], second: &[f64], errors: f64) -> boo
     let n = gains.len() as f64;
     let mean = gains.iter().sum::<f64>() / n;
     let variance = gains.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / n;
-    mean > errors * (variance / n).sqrt()
+    mean > errors * (variance / (n - 1.0)).sqrt()
 }
 
 fn class_count(data: &Data<'_>) -> usize {

@@ -159,6 +159,11 @@ impl<'a> Trial<'a> {
         best.expect("there are starts")
     }
 
+    /// Whether there are rows to judge by that it does not learn from.
+    pub(crate) fn holds_out(&self) -> bool {
+        !self.split.validation.is_empty()
+    }
+
     /// The loss of every held-out row with the head of `settled`.
     pub(crate) fn row_losses(&self, settled: &Settled) -> Vec<f64> {
         self.losses_with(settled, self.linear)
@@ -171,9 +176,11 @@ impl<'a> Trial<'a> {
         row_losses(problem, map, &weights, self.split.judges())
     }
 
-    /// Takes up the factor of the linear terms that the held-out rows clearly prefer, and settles with it.
+    /// Takes up the factor of the linear terms that the held-out rows clearly prefer, and settles with it. Regressions
+    /// only: few rows of several classes mislead it.
     fn with_linear(&mut self, settled: Settled, watch: &mut Watch<'_>) -> Settled {
-        if !self.plan.linear || watch.stopped() {
+        let regression = self.plan.linear && !self.plan.loss.is_classification();
+        if !regression || self.range.is_none() || watch.stopped() {
             return settled;
         }
         let (mut best, mut losses) = (self.linear, self.row_losses(&settled));

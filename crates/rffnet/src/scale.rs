@@ -107,8 +107,12 @@ impl Scale {
             let bent = self.bend.get(j).is_some_and(|&b| b > 0.0);
             if !warp.warps() && !bent && range[j] > 0.0 {
                 let margin = BEYOND * range[j];
-                *warp = Warp::cut(low[j] - margin, low[j] + range[j] + margin);
+                let cut = Warp::cut(low[j] - margin, low[j] + range[j] + margin);
+                *warp = if cut.is_sound() { cut } else { Warp::NONE };
             }
+        }
+        if !self.warp.iter().any(Warp::warps) {
+            self.warp.clear();
         }
     }
 
@@ -209,7 +213,8 @@ pub(crate) fn column_statistics(
         let inverse = if usable { (1.0 / deviation) as f32 } else { 0.0 };
         scale.mean.push(if m.weight > 0.0 { m.mean as f32 } else { 0.0 });
         scale.inverse.push(inverse);
-        low.push(if usable { ((m.low as f64 - m.mean) / deviation) as f32 } else { 0.0 });
+        // As a row at that end is standardised.
+        low.push(if usable { (m.low - m.mean as f32) * inverse } else { 0.0 });
         range.push(if usable { ((m.high as f64 - m.low as f64) / deviation) as f32 } else { 0.0 });
     }
     ColumnStatistics { scale, low, range }
@@ -283,8 +288,8 @@ impl ColumnStatistics {
         }
         let (mean, inverse) = (self.scale.mean[j], self.scale.inverse[j]);
         let cells = |most: usize| -> Vec<(f32, f64)> {
-            let cell = |&i: &usize| ((x.row(i)[j] - mean) * inverse, weight(i) as f64);
-            rows.iter().step_by(rows.len().div_ceil(most)).map(cell).filter(|(z, _)| !z.is_nan()).collect()
+            let cell = |i: usize| ((x.row(i)[j] - mean) * inverse, weight(i) as f64);
+            sample(rows, most).map(cell).filter(|(z, _)| !z.is_nan()).collect()
         };
         let mut sorted = cells(QUARTILE_ROWS);
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -302,7 +307,7 @@ impl ColumnStatistics {
         // Where more than half the rows are alike, the deviation of all has to do.
         let middle = (third - first) / QUARTILES;
         let spread = if middle > 0.0 { middle } else { 1.0 };
-        let long = (after(high) - median).max(median - after(low)) / spread > LONG;
+        let long = (after(highest) - median).max(median - after(lowest)) / spread > LONG;
         // Long tails are bent around the median.
         let (centre, unit) = if long { (median, spread) } else { (0.0, 1.0) };
         let bend = if long { (1.0 / (REACH * REACH)) as f32 } else { 0.0 };
@@ -318,9 +323,21 @@ impl ColumnStatistics {
                 Shaped { mean, inverse: (inverse as f64 / unit) as f32, warp: Warp::NONE, bend, range }
             }
         };
-        let usable = shaped.inverse.is_finite() && shaped.warp.inverse.is_finite() && shaped.range > 0.0;
+        let positive = |v: f32| v > 0.0 && v.is_finite();
+        let usable = positive(shaped.inverse)
+            && positive(shaped.range)
+            && (!shaped.warp.warps() || shaped.warp.is_sound());
         (usable && (long || warp.is_some())).then_some(shaped)
     }
+}
+
+/// At most so many of the rows: one from each of as many equal stretches, at a place that repeats with no period.
+fn sample(rows: &[usize], most: usize) -> impl Iterator<Item = usize> {
+    let (n, m) = (rows.len(), rows.len().min(most));
+    (0..m).map(move |k| {
+        let scattered = ((k as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize;
+        rows[(k * n + if n > m { scattered % n } else { 0 }) / m]
+    })
 }
 
 /// The smallest value with at least this share of the weight at or below it; a row of weight two counts as two rows.
@@ -437,6 +454,17 @@ mod tests {
         assert_eq!(Scale::new(mean.clone(), inverse.clone(), &numbers, Vec::new()), Ok(evened.scale));
         assert!(Scale::new(mean.clone(), inverse.clone(), &numbers[1..], Vec::new()).is_err());
         assert!(Scale::new(mean, inverse, &[0.3; 10], Vec::new()).is_err(), "no such power");
+    }
+
+    #[test]
+    fn samples_are_spread_over_all_rows_without_a_period() {
+        let rows: Vec<usize> = (0..48_000).collect();
+        let sampled: Vec<usize> = sample(&rows, 2000).collect();
+        assert!(sampled.iter().enumerate().all(|(k, &i)| i / 24 == k), "one from each stretch");
+        let mut hours = [0; 24];
+        sampled.iter().for_each(|i| hours[i % 24] += 1);
+        assert!(hours.iter().all(|&count| (40..=130).contains(&count)), "{hours:?}");
+        assert!(sample(&rows[..500], 2000).eq(0..500));
     }
 
     #[test]

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! and the column is u, standardised again. The power is a multiple of 1/8 other than 0 and 2, so that roots and products
-//! are all it takes: the same bits on every machine.
+//! are all it takes: the same bits on every machine. With power 1 the column is only cut off.
 
 /// How one column is warped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Warp {
     /// The power; 0 for a column that is not warped.
     pub(crate) power: f32,
-    /// The range of the standardised value.
+    /// Where the standardised value is cut off.
     pub(crate) low: f32,
     pub(crate) high: f32,
     /// Of the power transform: its mean, and one over its deviation.
@@ -30,6 +30,8 @@ const POWERS: std::ops::RangeInclusive<i32> = -2 * EIGHTHS..=4 * EIGHTHS;
 /// all, where less may be chance.
 const SKEWED: f64 = 0.02;
 const SURELY: f64 = 4.0;
+/// Standardised cells with less of a deviation are all alike, up to rounding: a sample without the rows that differ.
+const ALIKE: f64 = 1e-3;
 
 impl Warp {
     /// The column as it is.
@@ -77,7 +79,7 @@ impl Warp {
         self.warps() && self.power != 1.0
     }
 
-    /// Whether it can have come from [`Warp::find`].
+    /// Whether it can have come from [`Warp::find`] or [`Warp::cut`].
     pub(crate) fn is_sound(&self) -> bool {
         let eighths = self.power * EIGHTHS as f32;
         let known = eighths.fract() == 0.0 && POWERS.contains(&(eighths as i32)) && self.power != 2.0;
@@ -101,6 +103,8 @@ impl Warp {
     pub(crate) fn find(cells: &[(f32, f64)], low: f32, high: f32) -> Option<Self> {
         let cells: Vec<Cell> = cells.iter().map(|&(z, weight)| Cell::new(z as f64, weight)).collect();
         let weight: f64 = cells.iter().map(|c| c.weight).sum();
+        // A row of weight zero is none, and one that outweighs all others is one.
+        let count = weight * weight / cells.iter().map(|c| c.weight * c.weight).sum::<f64>();
         let lean = cells.iter().map(|c| c.weight * c.lean()).sum::<f64>() / weight;
         let moments = |eighths: i32| {
             let mean = cells.iter().map(|c| c.weight * c.power(eighths)).sum::<f64>() / weight;
@@ -111,6 +115,10 @@ impl Warp {
             let (_, deviation) = moments(eighths);
             (eighths as f64 / EIGHTHS as f64 - 1.0) * lean - deviation.ln()
         };
+        let (_, deviation) = moments(EIGHTHS);
+        if deviation.is_nan() || deviation <= ALIKE {
+            return None;
+        }
         let powers: Vec<i32> = POWERS.filter(|&p| p != 0 && p != 2 * EIGHTHS).collect();
         let straight = powers.iter().position(|&p| p == EIGHTHS)?;
         let start = likelihood(EIGHTHS);
@@ -135,8 +143,7 @@ impl Warp {
             centre: centre as f32,
             inverse: (1.0 / deviation) as f32,
         };
-        (at != straight && best - start > SKEWED.max(SURELY / cells.len() as f64) && warp.is_sound())
-            .then_some(warp)
+        (at != straight && best - start > SKEWED.max(SURELY / count) && warp.is_sound()).then_some(warp)
     }
 }
 
@@ -234,6 +241,13 @@ mod tests {
         let even = standardised(&(0..1000).map(f64::from).collect::<Vec<_>>());
         assert_eq!(Warp::find(&even, -3.0, 3.0), None);
         assert_eq!(Warp::find(&standardised(&normal(500)), -4.0, 4.0), None);
+        // A sample that has missed the few rows that differ.
+        assert_eq!(Warp::find(&[(-0.1043f32, 1.0); 2000], -0.1, 9.0), None);
+        assert_eq!(Warp::find(&[], -1.0, 1.0), None);
+        // What a hundred rows show, three cannot.
+        let curve =
+            |n: usize| standardised(&(0..n).map(|i| (3.0 * i as f64 / n as f64).exp()).collect::<Vec<_>>());
+        assert!(Warp::find(&curve(100), -2.0, 3.0).is_some() && Warp::find(&curve(3), -2.0, 3.0).is_none());
         let skewed = standardised(&normal(2000).iter().map(|z| z.exp()).collect::<Vec<_>>());
         let (low, high) = (skewed[0].0, skewed[1999].0);
         let warp = Warp::find(&skewed, low, high).expect("skewed");
