@@ -101,7 +101,7 @@ param_options! {
     /// Linear terms beside the features; varpro [default: true]
     #[arg(long, help_heading = "Model", value_name = "BOOL")]
     linear: bool,
-    /// Networks that are averaged; varpro [default: by effort 1, 3 or 5; up to 8 or 12 on few rows]
+    /// Networks that are averaged; varpro [default: by effort 1, 3 or 5; up to 5 or 8 on few rows]
     #[arg(long, help_heading = "Model", value_name = "M", value_parser = values::whole::<usize>)]
     committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),

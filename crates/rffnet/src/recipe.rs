@@ -57,8 +57,8 @@ impl Recipe {
         let (fewest, most_members) = plan.committee.map_or(
             match plan.effort {
                 Effort::Quick => (1, 1),
-                Effort::Normal => (3, 8),
-                Effort::Thorough => (5, 12),
+                Effort::Normal => (3, 5),
+                Effort::Thorough => (5, 8),
             },
             |asked| (asked, asked),
         );

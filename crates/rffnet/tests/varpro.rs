@@ -467,7 +467,7 @@ fn a_committee_is_in_the_file_and_averaged() {
 fn effort_decides_how_many_networks_there_are() {
     let x = normal_rows(40, 2, 229);
     let y = target(&x, 2, |r| (r[0] as f64).sin());
-    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
+    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 5), (Effort::Thorough, 8)] {
         let params = Params { effort: Some(effort), epochs: Some(3), ..Params::default() };
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().effort), (networks, effort));
