@@ -95,7 +95,8 @@ fn features_of(
     let s = frequencies.features();
     let rows: Vec<usize> = (first..first + z.len() / s).collect();
     let (mut standardised, mut scaled) = (vec![0.0; rows.len() * d], vec![0.0; rows.len() * d]);
-    scale.gather(path, x, &rows, theta, &mut standardised, &mut scaled);
+    let all: Vec<usize> = (0..d).collect();
+    scale.gather(path, x, &rows, &all, theta, &mut standardised, &mut scaled);
     let mut cosines = vec![0.0; rows.len() * padded];
     simd::features(path, frequencies, &scaled, rows.len(), &mut cosines);
     let factor = (2.0 / s as f64).sqrt() as f32;

@@ -52,8 +52,8 @@ pub(crate) fn train(
             best = Some((at, settled, losses));
         }
     }
-    let (at, settled, _) = best.expect("there is a setting");
-    (at, committee(settings[at], plan, &recipe, settled, &mut watch))
+    let (at, settled, losses) = best.expect("there is a setting");
+    (at, committee(settings[at], plan, &recipe, Origin::Settled(settled, losses), &mut watch))
 }
 
 fn is_finite(losses: &[f64]) -> bool {
@@ -64,11 +64,11 @@ fn committee(
     setting: Setting<'_>,
     plan: &Plan,
     recipe: &Recipe,
-    settled: Settled,
+    origin: Origin<'_>,
     watch: &mut Watch<'_>,
 ) -> Trained {
     let trial = |number: usize| Trial::new(setting, plan, recipe, number);
-    let mut members = vec![trial(0).member(Origin::Settled(settled), watch)];
+    let mut members = vec![trial(0).member(origin, watch)];
     for number in 1..recipe.committee {
         if watch.stopped() {
             break;

@@ -229,18 +229,7 @@ impl Workspace {
         let width = map.support.len();
         self.x.resize(rows.len() * width, 0.0);
         self.scaled.resize(rows.len() * width, 0.0);
-        if width == x.columns() {
-            scale.gather(path, x, rows, theta, &mut self.x, &mut self.scaled);
-            return;
-        }
-        let places = self.x.chunks_exact_mut(width).zip(self.scaled.chunks_exact_mut(width));
-        for (&i, (out, scaled)) in rows.iter().zip(places) {
-            let row = x.row(i);
-            for (((&j, &theta), out), scaled) in map.support.iter().zip(theta).zip(out).zip(scaled) {
-                *out = scale.apply(j, row[j]);
-                *scaled = *out * theta;
-            }
-        }
+        scale.gather(path, x, rows, &map.support, theta, &mut self.x, &mut self.scaled);
     }
 
     fn standardise(&mut self, x: Matrix<'_>, rows: &[usize], scale: &Scale) {

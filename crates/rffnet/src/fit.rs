@@ -272,7 +272,7 @@ impl Shapes {
         weight: impl Fn(usize) -> f32 + Sync,
     ) -> Self {
         let shaped = |shaping| {
-            let ColumnStatistics { scale, range, .. } = statistics.shaped(shaping, x, rows, &weight)?;
+            let (scale, range) = statistics.shaped(shaping, x, rows, &weight)?;
             Some(ShapedColumns { columns: scale.applied(x), text: scale.describe(), scale, range })
         };
         Self([Shaping::Bent, Shaping::Evened].into_iter().filter_map(shaped).collect())

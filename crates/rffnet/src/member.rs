@@ -73,8 +73,8 @@ pub(crate) struct Guide {
 
 /// What a member starts from.
 pub(crate) enum Origin<'a> {
-    /// The first: its own relevances.
-    Settled(Settled),
+    /// The first: its own relevances, and the losses of the held-out rows with them.
+    Settled(Settled, Vec<f64>),
     /// The others: what the first found out.
     Guide(&'a Guide),
 }
@@ -178,12 +178,12 @@ impl<'a> Trial<'a> {
 
     /// Takes up the factor of the linear terms that the held-out rows clearly prefer, and settles with it. Regressions
     /// only: few rows of several classes mislead it.
-    fn with_linear(&mut self, settled: Settled, watch: &mut Watch<'_>) -> Settled {
+    fn with_linear(&mut self, settled: Settled, mut losses: Vec<f64>, watch: &mut Watch<'_>) -> Settled {
         let regression = self.plan.linear && !self.plan.loss.is_classification();
         if !regression || self.range.is_none() || watch.stopped() {
             return settled;
         }
-        let (mut best, mut losses) = (self.linear, self.row_losses(&settled));
+        let mut best = self.linear;
         for factor in LINEAR_FACTORS {
             let others = self.losses_with(&settled, factor);
             let much = others.iter().sum::<f64>() < (1.0 - WORTH_LINEAR) * losses.iter().sum::<f64>();
@@ -231,8 +231,8 @@ impl<'a> Trial<'a> {
     pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Member {
         let (map, mut rng) = self.first_draw();
         let (learning, fresh_reach) = match origin {
-            Origin::Settled(settled) => {
-                let settled = self.with_linear(settled, watch);
+            Origin::Settled(settled, losses) => {
+                let settled = self.with_linear(settled, losses, watch);
                 let fewer = drop_columns(self.setting.problem, &self.search, &settled, self.linear);
                 (self.best_learning(settled, fewer, &mut rng, watch), None)
             }

@@ -78,24 +78,27 @@ impl Scale {
         all
     }
 
-    /// The given rows standardised, and times `theta` once more.
+    /// The supported columns of the given rows, standardised, and times `theta` once more.
     pub fn gather(
         &self,
         path: Path,
         x: Matrix<'_>,
         rows: &[usize],
+        support: &[usize],
         theta: &[f32],
         out: &mut [f32],
         scaled: &mut [f32],
     ) {
-        let d = x.columns();
-        if self.warp.is_empty() && self.bend.is_empty() {
-            return simd::gather(path, x.data(), d, rows, &self.mean, &self.inverse, theta, out, scaled);
+        let width = support.len();
+        if width == x.columns() && self.warp.is_empty() && self.bend.is_empty() {
+            return simd::gather(path, x.data(), width, rows, &self.mean, &self.inverse, theta, out, scaled);
         }
-        for (&i, (out, scaled)) in rows.iter().zip(out.chunks_exact_mut(d).zip(scaled.chunks_exact_mut(d))) {
-            for (j, &v) in x.row(i).iter().enumerate() {
-                out[j] = self.apply(j, v);
-                scaled[j] = out[j] * theta[j];
+        let places = out.chunks_exact_mut(width).zip(scaled.chunks_exact_mut(width));
+        for (&i, (out, scaled)) in rows.iter().zip(places) {
+            let row = x.row(i);
+            for (((&j, &theta), out), scaled) in support.iter().zip(theta).zip(out).zip(scaled) {
+                *out = self.apply(j, row[j]);
+                *scaled = *out * theta;
             }
         }
     }
@@ -249,14 +252,15 @@ struct Shaped {
 }
 
 impl ColumnStatistics {
-    /// The same with other shapes; `None` if no column needs that. Columns of two values stay as they are.
+    /// Scale and ranges with columns in other shapes; `None` if no column needs that. Columns of two values stay as they
+    /// are.
     pub(crate) fn shaped(
         &self,
         shaping: Shaping,
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
-    ) -> Option<Self> {
+    ) -> Option<(Scale, Vec<f32>)> {
         let shape = |j| self.shape(j, shaping, x, rows, &weight);
         let found: Vec<Option<Shaped>> = (0..x.columns()).into_par_iter().map(shape).collect();
         let warped = found.iter().flatten().any(|s| s.warp.warps());
@@ -272,7 +276,7 @@ impl ColumnStatistics {
             scale.warp.get_mut(j).into_iter().for_each(|w| *w = shaped.warp);
             scale.bend.get_mut(j).into_iter().for_each(|b| *b = shaped.bend);
         }
-        Some(Self { scale, low: self.low.clone(), range })
+        Some((scale, range))
     }
 
     fn shape(
@@ -412,15 +416,15 @@ mod tests {
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = column_statistics(x, &rows, |_| 1.0);
-        let bent = statistics.shaped(Shaping::Bent, x, &rows, |_| 1.0).expect("there are long tails");
-        assert_eq!(bent.scale.bend.iter().map(|&b| b > 0.0).collect::<Vec<_>>(), [false, true, false, true]);
-        let largest = data.chunks(4).map(|r| bent.scale.apply(1, r[1]).abs()).fold(0.0, f32::max);
+        let (bent, _) = statistics.shaped(Shaping::Bent, x, &rows, |_| 1.0).expect("there are long tails");
+        assert_eq!(bent.bend.iter().map(|&b| b > 0.0).collect::<Vec<_>>(), [false, true, false, true]);
+        let largest = data.chunks(4).map(|r| bent.apply(1, r[1]).abs()).fold(0.0, f32::max);
         assert!(largest <= 3.001 && largest > 2.0, "{largest}");
-        assert_eq!(bent.scale.apply(1, f32::NAN), 0.0);
-        assert!((bent.scale.apply(1, f32::MAX) - 3.0).abs() < 1e-5);
+        assert_eq!(bent.apply(1, f32::NAN), 0.0);
+        assert!((bent.apply(1, f32::MAX) - 3.0).abs() < 1e-5);
         let (mut out, mut doubled) = ([0.0; 8], [0.0; 8]);
-        bent.scale.gather(Path::Portable, x, &[7, 3999], &[2.0; 4], &mut out, &mut doubled);
-        let all = bent.scale.applied(x);
+        bent.gather(Path::Portable, x, &[7, 3999], &[0, 1, 2, 3], &[2.0; 4], &mut out, &mut doubled);
+        let all = bent.applied(x);
         assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
         (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
         let few = column_statistics(x, &rows[..2], |_| 1.0);
@@ -434,24 +438,25 @@ mod tests {
         let x = Matrix::new(&data, n, 2).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = column_statistics(x, &rows, |_| 1.0);
-        let mut evened = statistics.shaped(Shaping::Evened, x, &rows, |_| 1.0).expect("there is skew");
-        assert_eq!(evened.scale.warp.iter().map(Warp::evens).collect::<Vec<_>>(), [false, true]);
-        let all = evened.scale.applied(x);
+        let (mut evened, ranges) =
+            statistics.shaped(Shaping::Evened, x, &rows, |_| 1.0).expect("there is skew");
+        assert_eq!(evened.warp.iter().map(Warp::evens).collect::<Vec<_>>(), [false, true]);
+        let all = evened.applied(x);
         let column = |j: usize| all.iter().skip(j).step_by(2).map(|&v| v as f64);
         let cubes =
             |values: &[f32]| values.iter().skip(1).step_by(2).map(|&v| (v as f64).powi(3)).sum::<f64>();
         let (before, after) = (cubes(&statistics.scale.applied(x)), cubes(&all));
         assert!(after.abs() < 0.5 * before, "{before} {after}");
         let range = column(1).fold(f64::MIN, f64::max) - column(1).fold(f64::MAX, f64::min);
-        assert!((range - evened.range[1] as f64).abs() < 1e-3);
-        evened.scale.cut(&statistics.low, &statistics.range);
-        assert_eq!(evened.scale.applied(x), all, "nothing is cut within the data");
-        let edge = evened.scale.apply(0, 1e9);
+        assert!((range - ranges[1] as f64).abs() < 1e-3);
+        evened.cut(&statistics.low, &statistics.range);
+        assert_eq!(evened.applied(x), all, "nothing is cut within the data");
+        let edge = evened.apply(0, 1e9);
         assert!((edge - (statistics.low[0] + 1.25 * statistics.range[0])).abs() < 1e-5);
-        assert_eq!(evened.scale.apply(0, f32::NAN), 0.0);
-        let numbers = Warp::to_numbers(&evened.scale.warp);
-        let (mean, inverse) = (evened.scale.mean.clone(), evened.scale.inverse.clone());
-        assert_eq!(Scale::new(mean.clone(), inverse.clone(), &numbers, Vec::new()), Ok(evened.scale));
+        assert_eq!(evened.apply(0, f32::NAN), 0.0);
+        let numbers = Warp::to_numbers(&evened.warp);
+        let (mean, inverse) = (evened.mean.clone(), evened.inverse.clone());
+        assert_eq!(Scale::new(mean.clone(), inverse.clone(), &numbers, Vec::new()), Ok(evened));
         assert!(Scale::new(mean.clone(), inverse.clone(), &numbers[1..], Vec::new()).is_err());
         assert!(Scale::new(mean, inverse, &[0.3; 10], Vec::new()).is_err(), "no such power");
     }
