@@ -9,12 +9,13 @@ use crate::loss::{Link, Loss};
 use crate::model::{Card, Member, Model, Summary, Task};
 use crate::params::{ClassWeight, Init, Missing, Params, Plan, Preset, Shape, SolverKind};
 use crate::rng::{Stream, Use, stream, uniform};
-use crate::scale::{ColumnStatistics, Scale, Shaping, column_statistics};
+use crate::scale::{ColumnStatistics, column_statistics};
+use crate::shapes::Shapes;
 use crate::solver::descent::{Split, descend};
 use crate::solver::{History, Observer, Silent, Stopped};
 use crate::spectrum::{Sampling, Spectrum, sample_iid, sample_orthogonal};
 use crate::target::{PreparedTarget, row_weights};
-use crate::{Data, Error, Matrix, Target};
+use crate::{Data, Error, Target};
 
 /// A fit about to be made: parameters, and whatever is to be watched or replaced.
 ///
@@ -250,43 +251,6 @@ pub(crate) struct Setting<'a> {
     pub(crate) spectrum: &'a dyn Spectrum,
     /// For people: what was done to the shape of columns.
     pub(crate) shape: &'a str,
-}
-
-/// Other shapes of the columns that the exact solver may learn from, from the least change to the most.
-#[derive(Default)]
-struct Shapes(Vec<ShapedColumns>);
-
-/// The columns in another shape, copied: powers are too dear to be taken anew in every pass.
-struct ShapedColumns {
-    scale: Scale,
-    range: Vec<f32>,
-    text: String,
-    columns: Vec<f32>,
-}
-
-impl Shapes {
-    fn new(
-        statistics: &ColumnStatistics,
-        x: Matrix<'_>,
-        rows: &[usize],
-        weight: impl Fn(usize) -> f32 + Sync,
-    ) -> Self {
-        let shaped = |shaping| {
-            let (scale, range) = statistics.shaped(shaping, x, rows, &weight)?;
-            Some(ShapedColumns { columns: scale.applied(x), text: scale.describe(), scale, range })
-        };
-        Self([Shaping::Bent, Shaping::Evened].into_iter().filter_map(shaped).collect())
-    }
-
-    /// The same problem on the shaped columns.
-    fn problems<'a>(&'a self, problem: &Problem<'a>) -> Result<Vec<Problem<'a>>, Error> {
-        let (rows, columns) = (problem.x.rows(), problem.x.columns());
-        let with = |shape: &'a ShapedColumns| {
-            let x = Matrix::new(&shape.columns, rows, columns)?;
-            Ok(Problem { x, scale: Scale::identity(columns), ..problem.clone() })
-        };
-        self.0.iter().map(with).collect()
-    }
 }
 
 /// What every way of training leaves behind. Losses are in units of the target.

@@ -59,6 +59,7 @@ mod resume;
 mod rng;
 mod scale;
 pub mod select;
+mod shapes;
 #[doc(hidden)]
 pub mod simd;
 mod solver;
