@@ -7,8 +7,9 @@
 //! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak; the first member does so with the columns
 //!    in several shapes, and takes the safest unless the held-out rows clearly prefer another;
 //! 3. **drop** columns whose absence the held-out rows do not notice;
-//! 4. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
-//! 5. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
+//! 4. **turn**: frequencies follow the directions in which the network changes, where the held-out rows like that;
+//! 5. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
+//! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
 use crate::fit::{Setting, Trained, clearly_smaller};
@@ -109,9 +110,10 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
         Linear(factor) if factor > 1.0 => format!(", linear terms times {factor}"),
         _ => String::new(),
     };
+    let turned = if first.guide.is_turned() { ", turned" } else { "" };
     let alphas: Vec<String> = members.iter().map(|m| format!("{:.0e}", m.alpha)).collect();
     format!(
-        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{shape}{linear}, alpha {}",
+        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {}",
         recipe.learned + recipe.fresh,
         recipe.learned,
         recipe.fresh,

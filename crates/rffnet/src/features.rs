@@ -15,7 +15,7 @@ use crate::loss::Loss;
 use crate::scale::Scale;
 use crate::simd::{self, CHUNK, Frequencies, Path, SpectrumGrad, Tape};
 
-pub(crate) use slopes::mean_squared_slopes;
+pub(crate) use slopes::{mean_outer_slopes, mean_squared_slopes};
 
 /// Frequencies and phases, on the columns that have a relevance; the others cost nothing.
 #[derive(Clone)]

@@ -41,7 +41,6 @@ mod copies;
 mod error;
 mod features;
 mod file;
-mod finish;
 mod fit;
 mod init;
 mod lasso;

@@ -3,6 +3,8 @@
 //! The design has a column per random feature, per linear term, and one for the intercept. Targets stand behind them,
 //! so that one symmetric product gives every moment. Blocks of rows are multiplied in f32 and added in f64.
 
+use std::ops::Range;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
@@ -80,6 +82,20 @@ impl Design {
         weights.linear.resize(weights.intercept.len() * self.linear, 0.0);
     }
 
+    /// Writes rows of the design, `stride` from one to the next.
+    pub(crate) fn write(
+        &self,
+        problem: &Problem<'_>,
+        map: &FeatureMap,
+        theta: &[f32],
+        rows: &[usize],
+        stride: usize,
+        z: &mut [f32],
+    ) {
+        let (cosine, slope) = (self.cosine() as f32, self.slope() as f32);
+        design(problem.x, &problem.scale, map, theta, rows, cosine, slope, stride, z);
+    }
+
     /// A gradient by the weights, as a gradient by the coefficients.
     pub(crate) fn pull_back(&self, gradient: &Weights) -> Vec<f64> {
         let k = gradient.intercept.len();
@@ -94,11 +110,15 @@ impl Design {
         out
     }
 
-    /// The penalty's value: the intercept is free.
+    /// The penalty's value.
     pub(crate) fn penalty(&self, coefficients: &[f64], alpha: f64) -> f64 {
-        let m = self.columns();
-        alpha * coefficients.chunks_exact(m).flat_map(|b| &b[..m - 1]).map(|b| b * b).sum::<f64>()
+        penalty(coefficients, self.columns(), alpha)
     }
+}
+
+/// The penalty of coefficients, vectors of `columns` each: the intercept, the last one, is free.
+pub(crate) fn penalty(coefficients: &[f64], columns: usize, alpha: f64) -> f64 {
+    alpha * coefficients.chunks_exact(columns).flat_map(|b| &b[..columns - 1]).map(|b| b * b).sum::<f64>()
 }
 
 /// Means over rows: `Z'WZ / n`, targets included.
@@ -123,18 +143,26 @@ impl Moments {
         curvature: Option<&[f32]>,
     ) -> Self {
         let shape = Design::new(map, linear);
-        let columns = shape.columns();
+        Self::of(problem, rows, shape.columns(), curvature, |_, rows, stride, z| {
+            shape.write(problem, map, theta, rows, stride, z);
+        })
+    }
+
+    /// The same for a design that `write` writes: rows from a number on, each `stride` long.
+    pub(crate) fn of(
+        problem: &Problem<'_>,
+        rows: &[usize],
+        columns: usize,
+        curvature: Option<&[f32]>,
+        write: impl Fn(usize, &[usize], usize, &mut [f32]),
+    ) -> Self {
         let targets = if curvature.is_some() { 0 } else { problem.outputs };
         let m = columns + targets;
-        let path = simd::path();
-        let mut gram = vec![0.0; m * m];
+        let mut sums = Sums::new(m);
         let mut z = vec![0.0; BLOCK.min(rows.len()) * m];
-        let ranges = gram_ranges(m, rayon::current_num_threads());
-        let mut scratch: Vec<GramScratch> = ranges.iter().map(|_| GramScratch::default()).collect();
         for (b, rows) in rows.chunks(BLOCK).enumerate() {
             let z = &mut z[..rows.len() * m];
-            let (cosine, slope) = (shape.cosine() as f32, shape.slope() as f32);
-            design(problem.x, &problem.scale, map, theta, rows, cosine, slope, m, z);
+            write(b * BLOCK, rows, m, z);
             for (at, (row, &i)) in z.chunks_exact_mut(m).zip(rows).enumerate() {
                 if targets > 0 {
                     row[columns..].copy_from_slice(problem.target(i));
@@ -145,19 +173,10 @@ impl Moments {
                     row.iter_mut().for_each(|z| *z *= root);
                 }
             }
-            // Threads share the rows of the output, so that their number does not change a sum.
-            let mut parts = Vec::with_capacity(ranges.len());
-            let mut rest = gram.as_mut_slice();
-            for (range, scratch) in ranges.iter().zip(&mut scratch) {
-                let (part, tail) = rest.split_at_mut(range.len() * m);
-                parts.push((range.clone(), part, scratch));
-                rest = tail;
-            }
-            parts.into_par_iter().for_each(|(range, part, scratch)| {
-                simd::gram(path, z, rows.len(), m, m, range, part, scratch);
-            });
+            sums.add(z);
         }
         let count = rows.len() as f64;
+        let mut gram = sums.gram;
         gram.iter_mut().for_each(|g| *g /= count);
         Self { rows: rows.len(), columns, targets, gram }
     }
@@ -183,28 +202,44 @@ impl Moments {
         coefficients
     }
 
-    /// The factor of `Z'WZ / n + alpha I`, the intercept's diagonal left free. Where rounding has made the matrix
-    /// indefinite, the diagonal grows until it is not.
+    /// The factor of `Z'WZ / n + alpha I`, the intercept's diagonal left free.
     pub(crate) fn factor(&self, alpha: f64) -> Factor {
         let (n, m) = (self.columns, self.columns + self.targets);
-        let average = (0..n).map(|i| self.gram[i * m + i]).sum::<f64>() / n as f64;
-        let mut boost = 0.0;
-        for _ in 0..ATTEMPTS {
-            // faer works column by column: the row-major lower triangle is the column-major upper one, so transpose.
-            let mut lower = vec![0.0; n * n];
-            for a in 0..n {
-                let row = &self.gram[a * m..a * m + a + 1];
-                row.iter().enumerate().for_each(|(b, &g)| lower[b * n + a] = g);
-                let free = if a + 1 == n { 1e-9 * self.gram[a * m + a] } else { alpha };
-                lower[a * n + a] += free + boost;
-            }
-            if cholesky(&mut lower, n) {
-                return Factor { n, lower };
-            }
-            boost = if boost == 0.0 { 1e-10 * average.max(f64::MIN_POSITIVE) } else { 100.0 * boost };
+        let free = 1e-9 * self.gram[(n - 1) * m + n - 1];
+        Factor::new(&self.gram, n, m, |a| if a + 1 == n { free } else { alpha })
+    }
+}
+
+/// Sums of products of columns: blocks of rows are multiplied in f32 and added in f64. Threads share the rows of the
+/// output, so that their number does not change a sum.
+struct Sums {
+    columns: usize,
+    gram: Vec<f64>,
+    ranges: Vec<(Range<usize>, GramScratch)>,
+}
+
+impl Sums {
+    fn new(columns: usize) -> Self {
+        let ranges = gram_ranges(columns, rayon::current_num_threads());
+        Self {
+            columns,
+            gram: vec![0.0; columns * columns],
+            ranges: ranges.into_iter().map(|range| (range, GramScratch::default())).collect(),
         }
-        // Only numbers that are not finite get here; the solution is then not finite either, and nobody takes it.
-        Factor { n, lower: vec![f64::NAN; n * n] }
+    }
+
+    fn add(&mut self, z: &[f32]) {
+        let (path, m) = (simd::path(), self.columns);
+        let mut parts = Vec::with_capacity(self.ranges.len());
+        let mut rest = self.gram.as_mut_slice();
+        for (range, scratch) in &mut self.ranges {
+            let (part, tail) = rest.split_at_mut(range.len() * m);
+            parts.push((range.clone(), part, scratch));
+            rest = tail;
+        }
+        parts.into_par_iter().for_each(|(range, part, scratch)| {
+            simd::gram(path, z, z.len() / m, m, m, range, part, scratch);
+        });
     }
 }
 
@@ -226,6 +261,41 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
+    /// Of a matrix given by its lower triangle (row-major, `stride` from row to row), with `added` on its diagonal. Where
+    /// rounding has made it indefinite, the diagonal grows until it is not.
+    pub(crate) fn new(a: &[f64], n: usize, stride: usize, added: impl Fn(usize) -> f64) -> Self {
+        let average = (0..n).map(|i| a[i * stride + i]).sum::<f64>() / n as f64;
+        let mut boost = 0.0;
+        for _ in 0..ATTEMPTS {
+            // faer works column by column: the row-major lower triangle is the column-major upper one, so transpose.
+            let mut lower = vec![0.0; n * n];
+            for i in 0..n {
+                let row = &a[i * stride..i * stride + i + 1];
+                row.iter().enumerate().for_each(|(j, &v)| lower[j * n + i] = v);
+                lower[i * n + i] += added(i) + boost;
+            }
+            if cholesky(&mut lower, n) {
+                return Self { n, lower };
+            }
+            boost = if boost == 0.0 { 1e-10 * average.max(f64::MIN_POSITIVE) } else { 100.0 * boost };
+        }
+        // Only numbers that are not finite get here; the solution is then not finite either, and nobody takes it.
+        Self { n, lower: vec![f64::NAN; n * n] }
+    }
+
+    /// L, row-major.
+    pub(crate) fn rows(&self) -> Vec<f32> {
+        let n = self.n;
+        let mut rows = vec![0.0; n * n];
+        for i in 0..n {
+            rows[i * n..=i * n + i]
+                .iter_mut()
+                .enumerate()
+                .for_each(|(j, r)| *r = self.lower[j * n + i] as f32);
+        }
+        rows
+    }
+
     fn matrix(&self) -> MatRef<'_, f64> {
         MatRef::from_column_major_slice(&self.lower, self.n, self.n)
     }
@@ -265,6 +335,10 @@ impl Factor {
         }
     }
 }
+
+mod span;
+
+pub(crate) use span::Span;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use crate::params::{Effort, Plan, SpectrumMode};
 
 /// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 1.2e10;
+const WORK: f64 = 2.4e10;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
@@ -26,6 +26,7 @@ const FINISH: f64 = 0.25;
 
 /// Features to search with: enough to tell columns apart, few enough for many evaluations.
 const SEARCH_FEATURES: usize = 300;
+const FEWEST_FEATURES: usize = 24;
 const MOST_FEATURES: f64 = 4000.0;
 
 /// Sizes of everything a committee member does.
@@ -47,9 +48,9 @@ impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
         let effort = match plan.effort {
-            Effort::Quick => 0.2,
+            Effort::Quick => 0.1,
             Effort::Normal => 1.0,
-            Effort::Thorough => 5.0,
+            Effort::Thorough => 4.0,
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
         let classes = plan.loss.is_classification();
@@ -57,8 +58,8 @@ impl Recipe {
         let (fewest, most_members) = plan.committee.map_or(
             match plan.effort {
                 Effort::Quick => (1, 1),
-                Effort::Normal => (3, 5),
-                Effort::Thorough => (5, 8),
+                Effort::Normal => (6, 8),
+                Effort::Thorough => (8, 12),
             },
             |asked| (asked, asked),
         );
@@ -69,20 +70,26 @@ impl Recipe {
         let passes = if classes { 2.0 + CLASS_PASSES } else { 2.0 };
         let linear = if plan.linear { d } else { 0.0 };
         let pass = passes * (d + WAVE) + if classes { k * CLASS_STEPS } else { 0.0 };
-        let cost = |s: f64| grams * (s + linear).powi(2) + s * pass;
-        // The largest s with cost(s) <= flops: the root of a quadratic.
-        let features = |flops: f64, most: f64| -> usize {
-            let b = grams * linear + 0.5 * pass;
-            let s = ((b * b + grams * (flops - grams * linear * linear)).max(b * b).sqrt() - b) / grams;
-            s.min(most).max(24.0) as usize
+        // Fewer rows than columns of the design: the Gram matrix is that of the rows.
+        let cost = |s: usize| {
+            let columns = s as f64 + linear;
+            grams * columns * columns.min(n) + s as f64 * pass
+        };
+        let features = |flops: f64, most: f64| {
+            let (mut few, mut many) = (FEWEST_FEATURES, (most as usize).max(FEWEST_FEATURES) + 1);
+            while many - few > 1 {
+                let s = few.midpoint(many);
+                if cost(s) <= flops { few = s } else { many = s }
+            }
+            few
         };
         // More features than rows learn nothing more.
         let most = MOST_FEATURES.min(n);
         let asked = plan.fixed_features.unwrap_or(usize::MAX);
-        let search_features = SEARCH_FEATURES.min((rows / 2).max(24)).min(asked);
+        let search_features = SEARCH_FEATURES.min((rows / 2).max(FEWEST_FEATURES)).min(asked);
         // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
         let enough = 5.0 * (search_features as f64 + linear);
-        let affordable = SEARCH * each / (EVALUATIONS * cost(search_features as f64));
+        let affordable = SEARCH * each / (EVALUATIONS * cost(search_features));
         let search_rows = affordable.max(enough).min(n) as usize;
         let learned = features(LEARN * each / (EVALUATIONS * search_rows as f64), most / 4.0);
         // The final head is solved for a few penalties; a regression's needs the Gram matrix just once.
@@ -95,8 +102,8 @@ impl Recipe {
             (SpectrumMode::Auto, Some(wanted)) => (wanted / 2, wanted - wanted / 2),
         };
         // Features are limited by the rows; work that they leave over is for more members.
-        let search = EVALUATIONS * search_rows as f64 * (cost(search_features as f64) + cost(learned as f64));
-        let member = search + heads * n * cost((learned + fresh) as f64);
+        let search = EVALUATIONS * search_rows as f64 * (cost(search_features) + cost(learned));
+        let member = search + heads * n * cost(learned + fresh);
         let committee = ((work / member) as usize).clamp(fewest, most_members);
         Self { committee, search_rows, search_features, learned, fresh, steps: plan.epochs }
     }

@@ -90,7 +90,7 @@ fn work_that_few_rows_leave_over_buys_members() {
     let x = normal_rows(150, 3, 3);
     let y = target(&x, 3, |r| (r[0] * r[1]) as f64);
     let members = |params: &Params| fit(params, &regression(&x, 3, &y)).summary().chosen.clone();
-    assert!(members(&Params::default()).contains("the average of 5 networks"));
+    assert!(members(&Params::default()).contains("the average of 8 networks"));
     assert!(
         members(&Params { committee: Some(2), ..Params::default() }).contains("the average of 2 networks")
     );

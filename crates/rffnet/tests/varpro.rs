@@ -467,13 +467,43 @@ fn a_committee_is_in_the_file_and_averaged() {
 fn effort_decides_how_many_networks_there_are() {
     let x = normal_rows(40, 2, 229);
     let y = target(&x, 2, |r| (r[0] as f64).sin());
-    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 5), (Effort::Thorough, 8)] {
+    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
         let params = Params { effort: Some(effort), epochs: Some(3), ..Params::default() };
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().effort), (networks, effort));
         let chosen = &model.summary().chosen;
         assert!(chosen.contains(&format!("{} features", model.random_features())), "{chosen}");
     }
+}
+
+/// A function of one direction through five columns: frequencies turn towards it, and no axis is preferred.
+#[test]
+fn a_function_of_a_sum_is_found_by_turning() {
+    let (x, fresh) = (normal_rows(1500, 6, 250), normal_rows(500, 6, 251));
+    let sum = |r: &[f32]| r[..5].iter().map(|&v| v as f64).sum::<f64>();
+    let f = |r: &[f32]| (sum(r).powi(2) + 0.1).ln();
+    let (y, expected) = (target(&x, 6, f), target(&fresh, 6, f));
+    let model = sound(&quick(), &regression(&x, 6, &y));
+    assert!(model.summary().chosen.contains(", turned"), "{}", model.summary().chosen);
+    let score = r2(&model, &fresh, 6, &expected);
+    assert!(score > 0.95, "{score}");
+    assert_eq!(*ranking(&model.importances()).last().unwrap(), 5);
+    let along = fit(&Params { spectrum: Some(SpectrumMode::Fixed), ..quick() }, &regression(&x, 6, &y));
+    assert!(!along.summary().chosen.contains(", turned"));
+    assert!(r2(&along, &fresh, 6, &expected) < score);
+}
+
+/// Far more columns than rows: linear terms and features are solved among combinations of the rows.
+#[test]
+fn thousands_of_columns_and_few_rows() {
+    let (n, d) = (60, 2000);
+    let x = normal_rows(n, d, 252);
+    let y = target(&x, d, |r| 3.0 * r[0] as f64);
+    let labels: Vec<u32> = x.chunks_exact(d).map(|r| u32::from(r[0] > 0.0)).collect();
+    let classes = names(&["a", "b"]);
+    let model = sound(&quick(), &regression(&x, d, &y));
+    assert_eq!(model.importances().len(), d);
+    sound(&quick(), &classification(&x, d, &labels, &classes));
 }
 
 /// Frequencies of size 2 only.

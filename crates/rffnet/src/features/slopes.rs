@@ -1,11 +1,11 @@
-//! Derivatives of the network along the columns, for importances.
+//! Derivatives of the network along the columns: for importances, and for the directions in which it changes.
 
 use rayon::prelude::*;
 
-use super::{FeatureMap, MAX_SLOTS, WORKSPACE, Weights, slot_rows};
+use super::{FeatureMap, MAX_SLOTS, MAX_SPECTRUM_SLOTS, Problem, WORKSPACE, Weights, slot_rows};
 use crate::Matrix;
 use crate::scale::Scale;
-use crate::simd::{self, CHUNK, Path};
+use crate::simd::{self, CHUNK, GramScratch, Path};
 
 /// For each column the weighted mean, over rows, of the squared derivative (summed over outputs) of the averaged
 /// networks along the standardised column.
@@ -62,24 +62,77 @@ fn add_slopes(
     share: f32,
     into: &mut [f32],
 ) {
-    let (d, count, width) = (x.columns(), rows.len(), map.support.len());
+    let (d, width) = (x.columns(), map.support.len());
+    for_each_output(path, x, scale, map, weights, rows, |c, slopes| {
+        let into = &mut into[c * rows.len() * d..(c + 1) * rows.len() * d];
+        for (into, slopes) in into.chunks_exact_mut(d).zip(slopes.chunks_exact(width)) {
+            map.support.iter().zip(slopes).for_each(|(&j, &slope)| into[j] += share * slope);
+            if !weights.linear.is_empty() {
+                let linear = &weights.linear[c * d..(c + 1) * d];
+                into.iter_mut().zip(linear).for_each(|(t, l)| *t += share * l);
+            }
+        }
+    });
+}
+
+/// The weighted mean, over rows, of the outer product of the derivatives (summed over outputs) of the cosines' part along
+/// the columns the network looks at: lower triangle, row-major.
+pub(crate) fn mean_outer_slopes(
+    problem: &Problem<'_>,
+    map: &FeatureMap,
+    weights: &Weights,
+    rows: &[usize],
+) -> Vec<f64> {
+    let path = simd::path();
+    let width = map.support.len();
+    let partials: Vec<Vec<f64>> = rows
+        .par_chunks(slot_rows(rows.len(), MAX_SPECTRUM_SLOTS))
+        .map(|rows| {
+            let mut sums = vec![0.0; width * width];
+            let mut scratch = GramScratch::default();
+            for rows in rows.chunks(CHUNK) {
+                for_each_output(path, problem.x, &problem.scale, map, weights, rows, |_, slopes| {
+                    for (slopes, &i) in slopes.chunks_exact_mut(width).zip(rows) {
+                        let root = problem.weight(i).sqrt();
+                        slopes.iter_mut().for_each(|slope| *slope *= root);
+                    }
+                    simd::gram(path, slopes, rows.len(), width, width, 0..width, &mut sums, &mut scratch);
+                });
+            }
+            sums
+        })
+        .collect();
+    let mass: f64 = rows.iter().map(|&i| problem.weight(i) as f64).sum();
+    let mut total = vec![0.0; width * width];
+    for sums in &partials {
+        total.iter_mut().zip(sums).for_each(|(t, s)| *t += s / mass);
+    }
+    total
+}
+
+/// Hands over, output by output, the derivatives of the cosines' part along the columns the network looks at,
+/// `rows x columns`.
+fn for_each_output(
+    path: Path,
+    x: Matrix<'_>,
+    scale: &Scale,
+    map: &FeatureMap,
+    weights: &Weights,
+    rows: &[usize],
+    mut take: impl FnMut(usize, &mut [f32]),
+) {
+    let (count, width) = (rows.len(), map.support.len());
     let k = weights.intercept.len();
     WORKSPACE.with_borrow_mut(|w| {
         w.load(path, x, rows, scale, map, weights);
         simd::forward(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs, &mut w.tape);
         w.slopes.resize(count * width, 0.0);
-        for (c, into) in into.chunks_exact_mut(count * d).enumerate() {
-            let beta = &weights.beta[c * map.padded()..(c + 1) * map.padded()];
+        for (c, beta) in weights.beta.chunks_exact(map.padded()).enumerate() {
             simd::slopes(path, &map.packed, count, beta, &w.tape, &mut w.slopes);
-            for (into, slopes) in into.chunks_exact_mut(d).zip(w.slopes.chunks_exact(width)) {
-                for ((&j, &theta), &slope) in map.support.iter().zip(&weights.theta).zip(slopes) {
-                    into[j] -= share * theta * slope;
-                }
-                if !weights.linear.is_empty() {
-                    let linear = &weights.linear[c * d..(c + 1) * d];
-                    into.iter_mut().zip(linear).for_each(|(t, l)| *t += share * l);
-                }
+            for slopes in w.slopes.chunks_exact_mut(width) {
+                slopes.iter_mut().zip(&weights.theta).for_each(|(slope, theta)| *slope *= -theta);
             }
+            take(c, &mut w.slopes);
         }
     });
 }

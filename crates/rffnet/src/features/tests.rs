@@ -248,3 +248,41 @@ fn squared_slopes_match_finite_differences() {
         }
     }
 }
+
+/// Its diagonal is the mean of squared slopes; along a direction, it is the mean of the squared slope along it.
+#[test]
+fn outer_slopes_are_squared_slopes_along_any_direction() {
+    let mut rng = stream(6, Use::Head);
+    for case in cases().iter().filter(|case| case.columns > 1) {
+        let p = case.instance(&mut rng);
+        let (n, d) = (case.rows, case.columns);
+        let rows: Vec<usize> = (0..n).filter(|i| i % 5 != 0).collect();
+        let loss = case.kind.build(case.classes);
+        let problem = problem(case, &p, loss.as_ref());
+        let outer = mean_outer_slopes(&problem, &p.map, &p.weights, &rows);
+        let diagonal =
+            mean_squared_slopes(problem.x, &p.scale, &[(&p.map, &p.weights)], &rows, |i| problem.weight(i));
+        for (j, expected) in diagonal.iter().enumerate() {
+            let got = outer[j * d + j];
+            assert!((got - expected).abs() < 1e-5 * expected.max(1e-3), "column {j}: {got} {expected}");
+        }
+        // Along the diagonal of the first two columns, by central differences.
+        let along = |h: f32| -> Vec<f32> {
+            let step = |i: usize, v: f32| if i % d < 2 { v + h / p.scale.inverse[i % d] } else { v };
+            p.x.iter().enumerate().map(|(i, &v)| step(i, v)).collect()
+        };
+        let f =
+            |x: &[f32]| outputs(Matrix::new(x, n, d).expect("shape"), &p.scale, &p.map, &p.weights, &rows);
+        let (above, below) = (f(&along(0.01)), f(&along(-0.01)));
+        let k = case.outputs;
+        let mass: f64 = rows.iter().map(|&i| problem.weight(i) as f64).sum();
+        let squares = above
+            .iter()
+            .zip(&below)
+            .enumerate()
+            .map(|(at, (a, b))| problem.weight(rows[at / k]) as f64 * ((a - b) as f64 / 0.02).powi(2));
+        let expected = squares.sum::<f64>() / mass;
+        let got = outer[0] + 2.0 * outer[d] + outer[d + 1];
+        assert!((got - expected).abs() < 0.01 * expected, "{got} {expected}");
+    }
+}

@@ -256,3 +256,31 @@ fn pulling_back_is_the_transpose_of_applying() {
         assert!((design.penalty(&b, 0.3) - 0.3 * squares).abs() < 1e-12);
     }
 }
+
+/// More features than rows: both ways to the head lead to the same one, duplicated rows included.
+#[test]
+fn a_head_in_the_span_of_the_rows_solves_the_normal_equations() {
+    let mut p = Instance::new(60, 90, 2);
+    let copied = p.x[..5 * COLUMNS].to_vec();
+    p.x[50 * COLUMNS..55 * COLUMNS].copy_from_slice(&copied);
+    let rows: Vec<usize> = (0..60).collect();
+    for alpha in [1e-5, 1e-3, 1.0] {
+        p.with(true, |problem| {
+            let moments = Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None);
+            let span = Span::new(problem, &p.map, &p.theta, &rows, true.into()).expect("fewer rows");
+            let found = span.moments(problem, &rows, None).ridge(alpha);
+            let (cross, b, n) = (moments.cross(), span.expand(&found), moments.columns);
+            for (cross, b) in cross.chunks_exact(n).zip(b.chunks_exact(n)) {
+                let back = multiply(&moments, alpha, b);
+                let error: Vec<f64> = back.iter().zip(cross).map(|(a, b)| a - b).collect();
+                // Products are rounded to f32, and the head is larger than what it explains.
+                let allowed = 1e-5 * (size(cross) + size(b));
+                assert!(size(&error) < allowed, "{alpha}: {} {allowed}", size(&error));
+            }
+            let again = span.compress(&b);
+            assert!(again.iter().zip(&found).all(|(a, b)| (a - b).abs() < 1e-3 * size(&found)), "{alpha}");
+        });
+    }
+    let p = Instance::new(60, 20, 1);
+    assert!(p.with(false, |problem| Span::new(problem, &p.map, &p.theta, &rows, true.into()).is_none()));
+}

@@ -49,10 +49,16 @@ impl<'a> Watch<'a> {
         };
         if self.observer.epoch(&progress).is_break() {
             self.reason = Some(Stopped::Interrupted);
-        } else if self.deadline.is_some_and(|end| Instant::now() >= end) {
+        }
+        if self.overdue() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Between steps that nobody is told of: whether the fit has to end.
+    pub(crate) fn overdue(&mut self) -> bool {
+        if !self.stopped() && self.deadline.is_some_and(|end| Instant::now() >= end) {
             self.reason = Some(Stopped::Budget);
         }
-        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.stopped()
     }
 
     /// Whether something outside the fit has ended it.

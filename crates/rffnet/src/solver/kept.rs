@@ -1,21 +1,23 @@
 //! The design of a head, kept in memory while the head of a classifier is sought: its features are computed once, not at
 //! every step.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
-use crate::features::{FeatureMap, MAX_SLOTS, Problem, RowScratch, design, dot, slot_rows};
-use crate::normal::Design;
+use crate::features::{FeatureMap, MAX_SLOTS, Problem, RowScratch, dot, slot_rows};
+use crate::normal::{Design, Span};
 
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;
 
-pub(crate) struct Kept {
+pub(crate) struct Kept<'a> {
     /// `rows x columns`.
-    z: Vec<f32>,
+    z: Cow<'a, [f32]>,
     columns: usize,
 }
 
-impl Kept {
+impl<'a> Kept<'a> {
     /// `None` if it would be too large.
     pub(crate) fn new(
         problem: &Problem<'_>,
@@ -29,9 +31,20 @@ impl Kept {
             return None;
         }
         let mut z = vec![0.0; rows.len() * columns];
-        let (cosine, slope) = (shape.cosine() as f32, shape.slope() as f32);
-        design(problem.x, &problem.scale, map, theta, rows, cosine, slope, columns, &mut z);
-        Some(Self { z, columns })
+        shape.write(problem, map, theta, rows, columns, &mut z);
+        Some(Self { z: z.into(), columns })
+    }
+
+    /// In the coordinates of the rows' span.
+    pub(crate) fn of(span: &'a Span) -> Self {
+        Self { z: (&span.design).into(), columns: span.columns() }
+    }
+
+    /// `outputs` numbers a row.
+    pub(crate) fn outputs(&self, coefficients: &[f64], outputs: usize) -> Vec<f32> {
+        let b: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
+        let heads = b.chunks_exact(b.len() / outputs);
+        self.z.chunks_exact(self.columns).flat_map(|z| heads.clone().map(|b| dot(z, b))).collect()
     }
 
     /// Mean loss over the rows, and its gradient by the coefficients.

@@ -6,7 +6,7 @@
 
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
 use crate::loss::{Link, logistic};
-use crate::normal::{Design, Factor, Linear, Moments};
+use crate::normal::{Design, Factor, Linear, Moments, Span, penalty};
 use crate::solver::kept::Kept;
 use crate::solver::lbfgs::{Lbfgs, Point};
 
@@ -36,7 +36,7 @@ pub(crate) struct Reduced<'a> {
 
 /// How a step on the head of a classifier sees the rows.
 enum Passes {
-    Kept(Kept),
+    Kept(Kept<'static>),
     Anew(Box<GradientEngine>),
 }
 
@@ -109,29 +109,66 @@ impl<'a> Reduced<'a> {
     }
 
     fn ridge(&self, map: &FeatureMap, theta: &[f32]) -> Vec<f64> {
-        Moments::new(self.problem, map, theta, self.rows, self.plan.linear, None).ridge(self.plan.alpha)
+        let HeadPlan { alpha, linear } = self.plan;
+        match Span::new(self.problem, map, theta, self.rows, linear) {
+            Some(span) => span.expand(&span.moments(self.problem, self.rows, None).ridge(alpha)),
+            None => Moments::new(self.problem, map, theta, self.rows, linear, None).ridge(alpha),
+        }
     }
 
     fn classifier(&mut self, map: &FeatureMap, weights: &mut Weights, design: Design) -> Vec<f64> {
-        let k = self.problem.outputs;
-        let m = design.columns();
-        let mut at = match self.warm.take() {
-            Some(warm) if warm.len() == k * m => warm,
-            _ => self.constant_head(k, m),
+        let (problem, rows, HeadPlan { alpha, linear }) = (self.problem, self.rows, self.plan);
+        let warm = self.warm.take().filter(|warm| warm.len() == problem.outputs * design.columns());
+        if let Some(span) = Span::new(problem, map, &weights.theta, rows, linear) {
+            let kept = Kept::of(&span);
+            let hessian = |at: &[f64]| {
+                let curvature = curvatures(&kept.outputs(at, problem.outputs), problem.outputs);
+                span.moments(problem, rows, Some(&curvature)).factor(2.0 * alpha)
+            };
+            let warm = warm.map(|warm| span.compress(&warm));
+            let gradient = |b: &[f64]| kept.gradient(problem, rows, b);
+            return span.expand(&self.seek(span.columns(), warm, gradient, hessian));
+        }
+        let theta = weights.theta.clone();
+        let hessian = |at: &[f64]| {
+            let mut weights = Weights { theta: theta.clone(), ..Weights::zeros(map, problem.outputs) };
+            design.apply(at, &mut weights);
+            let f = outputs(problem.x, &problem.scale, map, &weights, rows);
+            let curvature = curvatures(&f, problem.outputs);
+            Moments::new(problem, map, &theta, rows, linear, Some(&curvature)).factor(2.0 * alpha)
         };
-        let stale = self.factor.take();
-        let mut factor = match stale {
-            Some(factor) if factor.len() == m => factor,
-            _ => self.hessian(map, weights, design, &at),
+        let mut passes = Passes::new(problem, map, weights, rows, design);
+        let gradient = |b: &[f64]| match &mut passes {
+            Passes::Kept(kept) => kept.gradient(problem, rows, b),
+            Passes::Anew(engine) => {
+                design.apply(b, weights);
+                let (loss, gradient) = engine.gradient(problem, map, weights, rows);
+                (loss, design.pull_back(&gradient.weights))
+            }
         };
-        let mut passes = Passes::new(self.problem, map, weights, self.rows, design);
+        self.seek(design.columns(), warm, gradient, hessian)
+    }
+
+    /// The coefficients, `m` for each class, at which loss and penalty are smallest. A Hessian is renewed when descent
+    /// with the one before has lasted long enough.
+    fn seek(
+        &mut self,
+        m: usize,
+        warm: Option<Vec<f64>>,
+        mut gradient: impl FnMut(&[f64]) -> (f64, Vec<f64>),
+        hessian: impl Fn(&[f64]) -> Factor,
+    ) -> Vec<f64> {
+        let mut at = warm.unwrap_or_else(|| self.constant_head(self.problem.outputs, m));
+        let stale = self.factor.take().filter(|factor| factor.len() == m);
+        let mut factor = stale.unwrap_or_else(|| hessian(&at));
         for round in 0..4 {
-            let (end, converged) = self.descend_head(map, weights, design, &factor, at, &mut passes, round);
+            let limit = if round == 0 { PATIENCE_WITH_HESSIAN } else { HEAD_STEPS };
+            let (end, done) = descend(&factor, at, self.plan.alpha, limit, &mut gradient);
             at = end;
-            if converged {
+            if done == Descended::Converged || (done == Descended::Stuck && round > 0) {
                 break;
             }
-            factor = self.hessian(map, weights, design, &at);
+            factor = hessian(&at);
         }
         self.factor = Some(factor);
         at
@@ -146,72 +183,62 @@ impl<'a> Reduced<'a> {
         constant.iter().enumerate().for_each(|(c, v)| at[c * m + m - 1] = *v);
         at
     }
+}
 
-    /// L-BFGS on u = L'b, where LL' is (nearly) the Hessian.
-    fn descend_head(
-        &self,
-        map: &FeatureMap,
-        weights: &mut Weights,
-        design: Design,
-        factor: &Factor,
-        start: Vec<f64>,
-        passes: &mut Passes,
-        round: usize,
-    ) -> (Vec<f64>, bool) {
-        let (problem, rows, alpha) = (self.problem, self.rows, self.plan.alpha);
-        let m = design.columns();
-        let mut evaluate = |u: Vec<f64>| {
-            let mut b = u.clone();
-            factor.solve_upper(&mut b);
-            let (loss, mut g) = match passes {
-                Passes::Kept(kept) => kept.gradient(problem, rows, &b),
-                Passes::Anew(engine) => {
-                    design.apply(&b, weights);
-                    let (loss, gradient) = engine.gradient(problem, map, weights, rows);
-                    (loss, design.pull_back(&gradient.weights))
-                }
-            };
-            for (g, b) in g.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
-                g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
-            }
-            factor.solve_lower(&mut g);
-            Point { x: u, value: loss + design.penalty(&b, alpha), gradient: g, note: () }
-        };
-        let mut u = start;
-        factor.multiply_upper(&mut u);
-        let mut at = evaluate(u);
-        let mut solver = Lbfgs::default();
-        let limit = if round == 0 { PATIENCE_WITH_HESSIAN } else { HEAD_STEPS };
-        let mut converged = false;
-        for _ in 0..limit {
-            let decrement: f64 = at.gradient.iter().map(|g| g * g).sum();
-            if 0.5 * decrement <= HEAD_TOLERANCE * at.value.abs() {
-                converged = true;
+/// How a descent on the head ended.
+#[derive(PartialEq)]
+enum Descended {
+    Converged,
+    Stuck,
+    OutOfSteps,
+}
+
+/// L-BFGS on u = L'b, where LL' is (nearly) the Hessian.
+fn descend(
+    factor: &Factor,
+    start: Vec<f64>,
+    alpha: f64,
+    limit: usize,
+    gradient: &mut impl FnMut(&[f64]) -> (f64, Vec<f64>),
+) -> (Vec<f64>, Descended) {
+    let m = factor.len();
+    let mut evaluate = |u: Vec<f64>| {
+        let mut b = u.clone();
+        factor.solve_upper(&mut b);
+        let (loss, mut g) = gradient(&b);
+        for (g, b) in g.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
+            g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
+        }
+        factor.solve_lower(&mut g);
+        Point { x: u, value: loss + penalty(&b, m, alpha), gradient: g, note: () }
+    };
+    let mut u = start;
+    factor.multiply_upper(&mut u);
+    let mut at = evaluate(u);
+    let mut solver = Lbfgs::default();
+    let mut ended = Descended::OutOfSteps;
+    for _ in 0..limit {
+        let decrement: f64 = at.gradient.iter().map(|g| g * g).sum();
+        if 0.5 * decrement <= HEAD_TOLERANCE * at.value.abs() {
+            ended = Descended::Converged;
+            break;
+        }
+        match solver.step(&at, f64::INFINITY, &mut evaluate) {
+            Some(next) => at = next,
+            None => {
+                ended = Descended::Stuck;
                 break;
             }
-            match solver.step(&at, f64::INFINITY, &mut evaluate) {
-                Some(next) => at = next,
-                None => {
-                    converged = round > 0;
-                    break;
-                }
-            }
         }
-        let mut b = at.x;
-        factor.solve_upper(&mut b);
-        (b, converged)
     }
+    let mut b = at.x;
+    factor.solve_upper(&mut b);
+    (b, ended)
+}
 
-    /// The Hessian of the loss by the head at `at`, one block for all classes, and the penalty's.
-    fn hessian(&self, map: &FeatureMap, weights: &mut Weights, design: Design, at: &[f64]) -> Factor {
-        design.apply(at, weights);
-        let k = self.problem.outputs;
-        let f = outputs(self.problem.x, &self.problem.scale, map, weights, self.rows);
-        let curvature: Vec<f32> = f.chunks_exact(k).map(|f| (curvature(f)).max(1e-4) as f32).collect();
-        let moments =
-            Moments::new(self.problem, map, &weights.theta, self.rows, self.plan.linear, Some(&curvature));
-        moments.factor(2.0 * self.plan.alpha)
-    }
+/// Weights of the rows in the Hessian, one block for all classes, from `k` outputs a row.
+fn curvatures(outputs: &[f32], k: usize) -> Vec<f32> {
+    outputs.chunks_exact(k).map(|f| curvature(f).max(1e-4) as f32).collect()
 }
 
 /// p (1 - p), averaged over the classes.

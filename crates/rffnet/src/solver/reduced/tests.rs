@@ -343,3 +343,29 @@ fn a_kept_design_gives_what_passes_over_the_rows_give() {
         });
     }
 }
+
+/// Fewer rows than columns: the head is found among combinations of the rows, and is the best of all.
+#[test]
+fn a_head_in_the_span_of_few_rows_is_the_best_head() {
+    let rows: Vec<usize> = (0..8).collect();
+    for case in Case::all().iter().filter(|c| c.linear) {
+        case.with(|problem, map, theta| {
+            let design = Design::new(map, true.into());
+            assert!(Span::new(problem, map, theta, &rows, true.into()).is_some());
+            let mut reduced = Reduced::new(problem, &rows, PLAN(true));
+            for start in ["cold", "warm"] {
+                let (weights, b) = reduced.head(map, theta);
+                let mut engine = GradientEngine::new(map, &weights, rows.len(), Wanted::Head);
+                let (loss, gradient) = engine.gradient(problem, map, &weights, &rows);
+                let mut gradient = design.pull_back(&gradient.weights);
+                let m = design.columns();
+                for (g, b) in gradient.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
+                    g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * ALPHA * b);
+                }
+                let tolerance = if case.classes == 0 { 1e-5 } else { HEAD_TOLERANCE.sqrt() * loss.sqrt() };
+                let name = case.name();
+                assert!(gradient.iter().all(|g| g.abs() < tolerance), "{name}, {start}: {gradient:?}");
+            }
+        });
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::features::{Problem, Weights, mean_loss};
 use crate::loss::Link;
-use crate::normal::{Design, Linear, Moments};
+use crate::normal::{Design, Linear, Moments, Span};
 use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::Frame;
@@ -16,7 +16,7 @@ pub(crate) struct Chosen {
     pub(crate) alpha: f64,
     /// On the held-out rows; on the training rows where there are none.
     pub(crate) loss: f64,
-    /// Of the training rows, where the head is a regression's.
+    /// Of the training rows, where the head is a regression's and has fewer columns than there are rows.
     moments: Option<Moments>,
     /// Where a classifier's head on more rows starts.
     coefficients: Vec<f64>,
@@ -33,13 +33,20 @@ pub(crate) fn choose(
 ) -> Chosen {
     let Frame { map, theta } = frame;
     let judges = split.judges();
-    let moments = (problem.loss.link() == Link::Identity)
-        .then(|| Moments::new(problem, map, theta, &split.train, plan.linear, None));
+    let regression = problem.loss.link() == Link::Identity;
+    let span = if regression { Span::new(problem, map, theta, &split.train, plan.linear) } else { None };
+    let moments = regression.then(|| match &span {
+        Some(span) => span.moments(problem, &split.train, None),
+        None => Moments::new(problem, map, theta, &split.train, plan.linear, None),
+    });
     let mut reduced = Reduced::new(problem, &split.train, plan);
     let mut best: Option<(f64, Weights, Vec<f64>)> = None;
     let mut loss = |alpha: f64| {
         let (weights, coefficients) = match &moments {
-            Some(moments) => (ridge(problem, frame, moments, HeadPlan { alpha, ..plan }), Vec::new()),
+            Some(moments) => {
+                let plan = HeadPlan { alpha, ..plan };
+                (ridge(problem, frame, moments, span.as_ref(), plan), Vec::new())
+            }
             None => {
                 reduced.plan.alpha = alpha;
                 reduced.head(map, theta)
@@ -58,7 +65,7 @@ pub(crate) fn choose(
     // Every loss may be NaN, and every comparison false.
     let (loss, weights, coefficients) =
         best.unwrap_or_else(|| (f64::INFINITY, Weights::zeros(map, problem.outputs), Vec::new()));
-    Chosen { weights, alpha, loss, moments, coefficients }
+    Chosen { weights, alpha, loss, moments: moments.filter(|_| span.is_none()), coefficients }
 }
 
 impl Chosen {
@@ -73,11 +80,11 @@ impl Chosen {
     ) -> Weights {
         let plan = HeadPlan { alpha: self.alpha, linear };
         match &self.moments {
-            Some(moments) if split.validation.is_empty() => ridge(problem, frame, moments, plan),
+            Some(moments) if split.validation.is_empty() => ridge(problem, frame, moments, None, plan),
             Some(moments) => {
                 let held_out =
                     Moments::new(problem, &frame.map, &frame.theta, &split.validation, linear, None);
-                ridge(problem, frame, &moments.merged(&held_out), plan)
+                ridge(problem, frame, &moments.merged(&held_out), None, plan)
             }
             None => {
                 let start = self.coefficients.clone();
@@ -87,9 +94,17 @@ impl Chosen {
     }
 }
 
-fn ridge(problem: &Problem<'_>, frame: &Frame, moments: &Moments, plan: HeadPlan) -> Weights {
+fn ridge(
+    problem: &Problem<'_>,
+    frame: &Frame,
+    moments: &Moments,
+    span: Option<&Span>,
+    plan: HeadPlan,
+) -> Weights {
     let mut weights = Weights { theta: frame.theta.clone(), ..Weights::zeros(&frame.map, problem.outputs) };
-    Design::new(&frame.map, plan.linear).apply(&moments.ridge(plan.alpha), &mut weights);
+    let found = moments.ridge(plan.alpha);
+    let coefficients = span.map_or(found.clone(), |span| span.expand(&found));
+    Design::new(&frame.map, plan.linear).apply(&coefficients, &mut weights);
     weights
 }
 

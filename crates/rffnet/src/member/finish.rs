@@ -1,0 +1,96 @@
+//! Learned and fresh features together, and their head.
+
+use crate::features::FeatureMap;
+use crate::rng::Stream;
+use crate::solver::budget::Watch;
+use crate::solver::reduced::HeadPlan;
+use crate::solver::varpro::Frame;
+
+use super::Trial;
+use super::head::{Chosen, choose};
+use super::learn::{Learning, REACH, Source};
+
+/// Fresh features: how many, over how many scales.
+#[derive(Clone, Copy)]
+pub(super) struct Fresh {
+    features: usize,
+    reach: f32,
+}
+
+/// A head, its features, and the fresh ones among them.
+pub(super) struct Finished {
+    pub(super) frame: Frame,
+    pub(super) found: Chosen,
+    pub(super) fresh: Fresh,
+}
+
+impl Trial<'_> {
+    /// Fresh features have one scale or several: the first member tries both ways, the others follow. Once stopped, what
+    /// has been learned has to do.
+    pub(super) fn finish(
+        &self,
+        learning: &Learning,
+        guided: Option<Fresh>,
+        rng: &Stream,
+        watch: &Watch<'_>,
+    ) -> Finished {
+        let Learning { source, learned } = learning;
+        let settled = &source.settled;
+        let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
+        let head = HeadPlan { alpha, linear: self.linear };
+        let range = self.range.filter(|_| !watch.stopped());
+        let with = |fresh: Fresh| {
+            let drawn = (fresh.features > 0).then(|| {
+                let source = Source { reach: fresh.reach, ..source.clone() };
+                self.draw_from(&source, fresh.features, &mut rng.clone())
+            });
+            let kept = (learned.is_none() && drawn.is_none()).then_some(&settled.frame);
+            let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), drawn.as_ref().or(kept));
+            let found = choose(self.setting.problem, &self.split, &frame, head, range);
+            Finished { frame, found, fresh }
+        };
+        let none = Fresh { features: 0, reach: source.reach };
+        if watch.stopped() || self.recipe.fresh == 0 {
+            return with(none);
+        }
+        if let Some(fresh) = guided {
+            return with(fresh);
+        }
+        let features = self.recipe.fresh;
+        let other = if source.reach == 1.0 { REACH } else { 1.0 };
+        let first = with(Fresh { features, reach: source.reach });
+        let second = with(Fresh { features, reach: other });
+        if second.found.loss < first.found.loss { second } else { first }
+    }
+}
+
+/// One frame of the learned and the fresh features. Relevances carry the size of the frequencies: those of a column
+/// have the root mean square they would have when drawn.
+fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Frame {
+    let parts: Vec<&Frame> = learned.into_iter().chain(fresh).collect();
+    let s: usize = parts.iter().map(|p| p.map.features()).sum();
+    let columns = settled.theta.len();
+    let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
+    for a in 0..columns {
+        let row = &mut omega[a * s..(a + 1) * s];
+        let mut at = 0;
+        for part in &parts {
+            let k = part.map.features();
+            row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
+            at += k;
+        }
+        // Learned frequencies have moved from what was drawn; the settled frame's still are that.
+        let drawn = root_mean_square(settled.frequencies(a));
+        theta[a] = (root_mean_square(row) / drawn) as f32;
+        if theta[a] > 0.0 {
+            row.iter_mut().for_each(|o| *o /= theta[a]);
+        }
+    }
+    let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
+    let map = FeatureMap::on(settled.map.columns(), settled.map.support.to_vec(), omega, phase);
+    Frame { map, theta }
+}
+
+fn root_mean_square(values: &[f32]) -> f64 {
+    (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt().max(1e-30)
+}

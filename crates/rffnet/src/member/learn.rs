@@ -1,0 +1,181 @@
+//! Frequencies and phases join the relevances.
+
+use crate::features::{Problem, mean_loss};
+use crate::fit::clearly_smaller;
+use crate::normal::Linear;
+use crate::rng::Stream;
+use crate::solver::budget::Watch;
+use crate::solver::descent::Split;
+use crate::solver::reduced::{HeadPlan, Reduced};
+use crate::solver::varpro::{Frame, Settled};
+
+use super::Trial;
+use super::turn::Metric;
+
+/// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
+const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
+const UNNOTICED: f64 = 0.0005;
+
+/// Features of several scales: from that of the relevances to this many times finer.
+pub(super) const REACH: f32 = 4.0;
+
+/// Steps from each source before they are compared, and what one must gain over a simpler one.
+const FIRST_STEPS: usize = 10;
+const WORTH_MORE: f64 = 0.003;
+
+/// Turning must gain that too, by so many standard errors; beyond the second share nothing else is tried.
+const SURE_OF_TURNING: f64 = 1.0;
+const SETTLES_IT: f64 = 0.25;
+
+/// What features are drawn from.
+#[derive(Clone)]
+pub(super) struct Source {
+    /// The columns, and frequencies on them as they were drawn.
+    pub(super) settled: Settled,
+    pub(super) metric: Metric,
+    /// Over how many scales: 1 for one, else up to this factor.
+    pub(super) reach: f32,
+}
+
+impl Source {
+    pub(super) fn new(settled: Settled) -> Self {
+        Self { metric: Metric::Axes(settled.frame.theta.clone()), settled, reach: 1.0 }
+    }
+
+    fn columns(&self) -> usize {
+        self.settled.frame.theta.len()
+    }
+}
+
+/// What the frequencies are learned from, and what came of it.
+pub(super) struct Learning {
+    pub(super) source: Source,
+    /// None where frequencies stay as drawn.
+    pub(super) learned: Option<Settled>,
+}
+
+impl Trial<'_> {
+    /// Learned from features along the axes or turned, of one scale or several, on few columns or all: a few steps from
+    /// each, then on from what does best on the held-out rows.
+    pub(super) fn best_learning(
+        &self,
+        settled: Settled,
+        rng: &mut Stream,
+        watch: &mut Watch<'_>,
+    ) -> Learning {
+        let fewer = Source::new(drop_columns(self.setting.problem, &self.search, &settled, self.linear));
+        if self.recipe.learned == 0 {
+            return Learning { source: fewer, learned: None };
+        }
+        let all = Source::new(settled);
+        let turned = self.turned_source(&fewer, rng, watch);
+        let settles_it = |s: &Source| s.settled.loss < (1.0 - SETTLES_IT) * fewer.settled.loss;
+        let mut contest = Contest { trial: self, rng, leader: None };
+        if !turned.as_ref().is_some_and(settles_it) {
+            contest.enter(fewer.clone(), watch);
+        }
+        if let Some(turned) = turned {
+            contest.enter(turned, watch);
+        }
+        // A function with detail on several scales is learned better from features of several scales.
+        let leading = contest.leading().clone();
+        contest.enter(Source { reach: REACH, ..leading }, watch);
+        // A column that the relevances alone can do without may still be of use to learned frequencies.
+        let leading = contest.leading();
+        if fewer.columns() < all.columns() && !leading.metric.is_turned() {
+            let reach = leading.reach;
+            contest.enter(Source { reach, ..all }, watch);
+        }
+        let (source, mut learned) = contest.leader.expect("a source was entered");
+        if !watch.stopped() {
+            let alphas = self.learning_alphas(&source);
+            learned = self.settle(learned.frame, &alphas, self.recipe.steps, true, watch);
+        }
+        Learning { source, learned: Some(learned) }
+    }
+
+    /// From strong to weak, around what is right for frequencies as drawn.
+    fn learning_alphas(&self, source: &Source) -> Vec<f64> {
+        let alpha = source.settled.alpha;
+        if self.alphas.len() > 1 { vec![10.0 * alpha, alpha] } else { self.alphas.clone() }
+    }
+
+    /// Turned, if that clearly helps: with other frequencies than those it was found with.
+    fn turned_source(&self, from: &Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Option<Source> {
+        let Settled { frame, alpha, loss } = &from.settled;
+        if !self.may_turn(from.columns()) {
+            return None;
+        }
+        let (settled, metric) = self.turned(&frame.map, from.metric.clone(), *alpha, watch);
+        if !metric.is_turned() || settled.loss >= loss * (1.0 - WORTH_MORE) {
+            return None;
+        }
+        let turned = Source { settled, metric, reach: from.reach };
+        let losses = |source: &Source, rng: &mut Stream| {
+            let frame = self.draw_from(source, self.recipe.search_features, rng);
+            self.row_losses(&Settled { frame, ..source.settled })
+        };
+        let before = losses(from, &mut rng.clone());
+        let after = losses(&turned, rng);
+        clearly_smaller(&after, &before, SURE_OF_TURNING).then_some(turned)
+    }
+
+    /// Fresh frequencies.
+    pub(super) fn draw_from(&self, source: &Source, features: usize, rng: &mut Stream) -> Frame {
+        let map = self.setting.draw(self.plan, features, rng);
+        let drawn = Frame { theta: vec![1.0; map.support.len()], map };
+        let kept = drawn.keep(|j, _| source.settled.frame.map.support.contains(&j));
+        source.metric.apply(kept.map).spread(source.reach)
+    }
+}
+
+/// Sources take a few steps each; one that is entered later must do better by a margin.
+struct Contest<'a, 'b> {
+    trial: &'a Trial<'a>,
+    rng: &'b mut Stream,
+    leader: Option<(Source, Settled)>,
+}
+
+impl Contest<'_, '_> {
+    fn enter(&mut self, source: Source, watch: &mut Watch<'_>) {
+        if self.leader.is_some() && watch.stopped() {
+            return;
+        }
+        let trial = self.trial;
+        let alphas = trial.learning_alphas(&source);
+        let frame = trial.draw_from(&source, trial.recipe.learned, self.rng);
+        let steps = FIRST_STEPS.min(trial.recipe.steps);
+        let learned = trial.settle(frame, &alphas[..1], steps, true, watch);
+        let wins = |(_, best): &(Source, Settled)| learned.loss < best.loss * (1.0 - WORTH_MORE);
+        if self.leader.as_ref().is_none_or(wins) {
+            self.leader = Some((source, learned));
+        }
+    }
+
+    fn leading(&self) -> &Source {
+        &self.leader.as_ref().expect("a source was entered").0
+    }
+}
+
+/// Drops as many small relevances as the held-out rows do not notice.
+fn drop_columns(problem: &Problem<'_>, split: &Split, settled: &Settled, linear: Linear) -> Settled {
+    let largest = settled.frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
+    if split.validation.is_empty() || largest == 0.0 {
+        return settled.clone();
+    }
+    let mut tried = settled.frame.theta.len();
+    for share in DROPS {
+        let frame = settled.frame.keep(|_, theta| theta.abs() >= share * largest);
+        if frame.theta.len() == tried || frame.theta.len() == settled.frame.theta.len() {
+            continue;
+        }
+        tried = frame.theta.len();
+        let head = HeadPlan { alpha: settled.alpha, linear };
+        let (weights, _) = Reduced::new(problem, &split.train, head).head(&frame.map, &frame.theta);
+        let loss = mean_loss(problem, &frame.map, &weights, &split.validation);
+        if loss <= settled.loss * (1.0 + UNNOTICED) {
+            return Settled { frame, loss, alpha: settled.alpha };
+        }
+    }
+    settled.clone()
+}

@@ -1,0 +1,194 @@
+//! Frequencies turned towards the directions in which the network rises and falls.
+//!
+//! Relevances stretch the axes; a function of x1 + x2 needs frequencies that lie along the diagonal. The mean outer
+//! product of a network's slopes knows such directions: drawn with it as their covariance, frequencies follow them, and
+//! a few rounds of fitting and drawing settle.
+
+use crate::features::{FeatureMap, mean_outer_slopes};
+use crate::normal::Factor;
+use crate::solver::budget::Watch;
+use crate::solver::reduced::HeadPlan;
+use crate::solver::varpro::{Frame, Settled};
+
+use super::Trial;
+use super::head::{Chosen, choose};
+
+/// Rounds of fitting and turning, and what each must gain.
+const ROUNDS: usize = 8;
+const WORTH_A_ROUND: f64 = 0.003;
+
+/// More columns are not turned: their outer products would cost more than the Gram matrix.
+const MOST_COLUMNS: usize = 300;
+
+/// Added to the diagonal of a covariance whose mean is one.
+const JITTER: f64 = 1e-9;
+
+/// The factor between the sizes that are tried, and how often one is taken.
+const STRETCH: f32 = 2.0;
+const STRETCHES: usize = 3;
+
+/// The covariance of frequencies, as a root of it.
+#[derive(Clone)]
+pub(crate) enum Metric {
+    /// Diagonal: the relevances.
+    Axes(Vec<f32>),
+    /// A lower triangle, row-major, and its number of columns.
+    Turned(Vec<f32>, usize),
+}
+
+impl Metric {
+    /// With the covariance given as a lower triangle, row-major, and a size of its own.
+    fn new(covariance: &[f64], columns: usize, size: f32) -> Option<Self> {
+        let average = (0..columns).map(|a| covariance[a * columns + a]).sum::<f64>() / columns as f64;
+        let even: Vec<f64> = covariance.iter().map(|c| c / average).collect();
+        let turned = Self::Turned(Factor::new(&even, columns, columns, |_| JITTER).rows(), columns);
+        let factor = size / turned.size();
+        factor.is_finite().then(|| turned.times(factor))
+    }
+
+    /// The root of the covariance's trace.
+    fn size(&self) -> f32 {
+        let (Self::Axes(root) | Self::Turned(root, _)) = self;
+        root.iter().map(|r| r * r).sum::<f32>().sqrt()
+    }
+
+    fn times(mut self, factor: f32) -> Self {
+        let (Self::Axes(root) | Self::Turned(root, _)) = &mut self;
+        root.iter_mut().for_each(|r| *r *= factor);
+        self
+    }
+
+    pub(super) fn is_turned(&self) -> bool {
+        matches!(self, Self::Turned(..))
+    }
+
+    /// Frequencies that were drawn independently, with this covariance. Relevances carry their size.
+    pub(super) fn apply(&self, drawn: FeatureMap) -> Frame {
+        let (root, d) = match self {
+            Self::Axes(theta) => return Frame { map: drawn, theta: theta.clone() },
+            Self::Turned(root, d) => (root, *d),
+        };
+        let s = drawn.features();
+        let (mut omega, mut theta) = (vec![0.0; d * s], vec![0.0; d]);
+        for (a, (row, into)) in root.chunks_exact(d).zip(omega.chunks_exact_mut(s)).enumerate() {
+            theta[a] = row.iter().map(|r| r * r).sum::<f32>().sqrt();
+            if theta[a] > 0.0 {
+                for (r, drawn) in row[..=a].iter().zip(drawn.omega.chunks_exact(s)) {
+                    let share = r / theta[a];
+                    into.iter_mut().zip(drawn).for_each(|(o, w)| *o += share * w);
+                }
+            }
+        }
+        let map = FeatureMap::on(drawn.columns(), drawn.support.to_vec(), omega, drawn.phase.to_vec());
+        Frame { map, theta }
+    }
+}
+
+/// Where a round of turning has led.
+struct Turn {
+    metric: Metric,
+    frame: Frame,
+    found: Chosen,
+}
+
+impl Trial<'_> {
+    /// Whether there is something to turn, and rows to judge it by.
+    pub(super) fn may_turn(&self, columns: usize) -> bool {
+        (2..=MOST_COLUMNS).contains(&columns) && self.holds_out()
+    }
+
+    /// The drawn frequencies turned from `metric` on, as long as the held-out rows like it.
+    pub(super) fn turned(
+        &self,
+        drawn: &FeatureMap,
+        metric: Metric,
+        alpha: f64,
+        watch: &mut Watch<'_>,
+    ) -> (Settled, Metric) {
+        let problem = self.setting.problem;
+        let try_out = |metric: Metric, alpha: f64| {
+            let frame = metric.apply(drawn.clone());
+            let head = HeadPlan { alpha, linear: self.linear };
+            let found = choose(problem, &self.search, &frame, head, self.range);
+            Turn { metric, frame, found }
+        };
+        let mut at = try_out(metric, alpha);
+        for _ in 0..ROUNDS {
+            if watch.overdue() {
+                break;
+            }
+            let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &self.search.train);
+            let Some(metric) = Metric::new(&outer, drawn.support.len(), at.metric.size()) else { break };
+            let next = stretched(metric, |metric| try_out(metric, at.found.alpha));
+            if next.found.loss >= at.found.loss * (1.0 - WORTH_A_ROUND) || !next.found.loss.is_finite() {
+                break;
+            }
+            at = next;
+        }
+        (Settled { frame: at.frame, alpha: at.found.alpha, loss: at.found.loss }, at.metric)
+    }
+}
+
+/// The size that does best: it is walked up or down.
+fn stretched(metric: Metric, try_out: impl Fn(Metric) -> Turn) -> Turn {
+    let mut best = try_out(metric);
+    for factor in [STRETCH, 1.0 / STRETCH] {
+        let mut moved = false;
+        for _ in 0..STRETCHES {
+            let next = try_out(best.metric.clone().times(factor));
+            if next.found.loss >= best.found.loss {
+                break;
+            }
+            (best, moved) = (next, true);
+        }
+        if moved {
+            break;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three frequencies of two columns.
+    fn drawn() -> FeatureMap {
+        FeatureMap::new(vec![1.0, 2.0, -3.0, 0.5, -1.0, 4.0], vec![0.1, 0.2, 0.3])
+    }
+
+    #[test]
+    fn turned_frequencies_are_the_root_times_what_was_drawn() {
+        let metric = Metric::new(&[4.0, 0.0, 2.0, 2.0], 2, 3.0).expect("positive");
+        assert!(metric.is_turned() && (metric.size() - 3.0).abs() < 1e-5);
+        // [4 2; 2 2] = LL' with L = [2 0; 1 1], of size sqrt(6).
+        let root: Vec<f32> = [2.0, 0.0, 1.0, 1.0].iter().map(|r| r * 3.0 / 6f32.sqrt()).collect();
+        let Frame { map, theta } = metric.apply(drawn());
+        for i in 0..3 {
+            let (a, b) = (drawn().omega[i], drawn().omega[3 + i]);
+            let expected = [root[0] * a, root[2] * a + root[3] * b];
+            for (column, expected) in expected.into_iter().enumerate() {
+                let got = theta[column] * map.omega[3 * column + i];
+                assert!((got - expected).abs() < 1e-5, "{column} {i}: {got} {expected}");
+            }
+        }
+        assert_eq!(map.phase, drawn().phase);
+    }
+
+    #[test]
+    fn along_the_axes_nothing_is_mixed() {
+        let frame = Metric::Axes(vec![0.5, 0.0]).apply(drawn());
+        assert_eq!((frame.map.omega, frame.theta), (drawn().omega, vec![0.5, 0.0]));
+    }
+
+    #[test]
+    fn a_network_without_slopes_gives_no_direction() {
+        assert!(Metric::new(&[0.0; 4], 2, 1.0).is_none());
+        assert!(Metric::new(&[f64::NAN, 0.0, 0.0, 1.0], 2, 1.0).is_none());
+        // One direction only: the others stay all but empty.
+        let Some(Metric::Turned(root, 2)) = Metric::new(&[1.0, 0.0, 1.0, 1.0], 2, 1.0) else {
+            panic!("one direction")
+        };
+        assert!(root[3].abs() < 1e-3 && (root[0] - root[2]).abs() < 1e-6, "{root:?}");
+    }
+}
