@@ -111,12 +111,16 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
         _ => String::new(),
     };
     let turned = if first.guide.is_turned() { ", turned" } else { "" };
-    let alphas: Vec<String> = members.iter().map(|m| format!("{:.0e}", m.alpha)).collect();
+    let alphas = members.iter().map(|m| m.alpha);
+    let (least, most) = (alphas.clone().fold(f64::INFINITY, f64::min), alphas.fold(0.0, f64::max));
+    let (least, most) = (format!("{least:.0e}"), format!("{most:.0e}"));
+    let alpha = if least == most { most } else { format!("{least} to {most}") };
+    let features = first.map.features();
+    let learned = recipe.learned.min(features);
     format!(
-        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {}",
-        recipe.learned + recipe.fresh,
-        recipe.learned,
-        recipe.fresh,
-        alphas.join(" ")
+        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {alpha}",
+        features,
+        learned,
+        features - learned,
     )
 }

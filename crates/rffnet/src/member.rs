@@ -18,7 +18,7 @@ use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
 use finish::{Finished, Fresh};
 use learn::{Learning, Source};
-use turn::Metric;
+use turn::{Metric, Turned};
 
 /// Penalties from strong to weak.
 pub(crate) const ALPHAS: [f64; 3] = [1e-3, 1e-4, 1e-5];
@@ -58,9 +58,7 @@ pub(crate) struct Guide {
     metric: Metric,
     /// Over how many scales learned features start.
     reach: f32,
-    /// Penalties of frequencies as drawn, and of learned ones.
     alpha: f64,
-    learned_alpha: f64,
     fresh: Fresh,
     pub(crate) linear: Linear,
 }
@@ -184,7 +182,7 @@ impl<'a> Trial<'a> {
         let Finished { frame, found, fresh } = self.finish(&learning, guided, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
-        let Learning { source: Source { settled, metric, reach }, learned } = learning;
+        let Learning { source: Source { settled, metric, reach }, .. } = learning;
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
@@ -198,7 +196,6 @@ impl<'a> Trial<'a> {
                 metric,
                 reach,
                 alpha: settled.alpha,
-                learned_alpha: learned.map_or(settled.alpha, |l| l.alpha),
                 fresh,
                 linear: self.linear,
             },
@@ -214,20 +211,18 @@ impl<'a> Trial<'a> {
         watch: &mut Watch<'_>,
     ) -> Learning {
         let theta = map.support.iter().map(|&j| guide.relevances[j]).collect();
-        let start = Frame { map, theta };
-        let kept = |j: usize, _| guide.relevances[j] != 0.0;
+        let start = Frame { map, theta }.keep(|_, theta| theta != 0.0);
         let source = if guide.metric.is_turned() {
-            let (settled, metric) =
-                self.turned(&start.keep(kept).map, guide.metric.clone(), guide.alpha, watch);
+            let Turned { settled, metric, .. } =
+                self.turned(&start.map, guide.metric.clone(), guide.alpha, watch);
             Source { settled, metric, reach: guide.reach }
         } else {
             let settled = self.settle(start, &self.alphas, self.recipe.steps, false, watch);
-            let fewer = Settled { frame: settled.frame.keep(kept), ..settled };
-            Source { reach: guide.reach, ..Source::new(fewer) }
+            Source { reach: guide.reach, ..Source::new(settled) }
         };
         let learned = (self.recipe.learned > 0).then(|| {
             let frame = self.draw_from(&source, self.recipe.learned, rng);
-            self.settle(frame, &[guide.learned_alpha], self.recipe.steps, true, watch)
+            self.settle(frame, &self.learning_alphas(&source), self.recipe.steps, true, watch)
         });
         Learning { source, learned }
     }

@@ -1,10 +1,11 @@
 //! How much work `auto` does, decided from the data's shape by counting multiplications: never by a clock, so that a
 //! fit is the same on every machine.
 
+use crate::normal::MANY_COLUMNS;
 use crate::params::{Effort, Plan, SpectrumMode};
 
 /// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 2.4e10;
+const WORK: f64 = 2e10;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
@@ -48,9 +49,9 @@ impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
         let effort = match plan.effort {
-            Effort::Quick => 0.1,
+            Effort::Quick => 0.125,
             Effort::Normal => 1.0,
-            Effort::Thorough => 4.0,
+            Effort::Thorough => 5.0,
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
         let classes = plan.loss.is_classification();
@@ -58,7 +59,7 @@ impl Recipe {
         let (fewest, most_members) = plan.committee.map_or(
             match plan.effort {
                 Effort::Quick => (1, 1),
-                Effort::Normal => (6, 8),
+                Effort::Normal => (5, 8),
                 Effort::Thorough => (8, 12),
             },
             |asked| (asked, asked),
@@ -70,10 +71,10 @@ impl Recipe {
         let passes = if classes { 2.0 + CLASS_PASSES } else { 2.0 };
         let linear = if plan.linear { d } else { 0.0 };
         let pass = passes * (d + WAVE) + if classes { k * CLASS_STEPS } else { 0.0 };
-        // Fewer rows than columns of the design: the Gram matrix is that of the rows.
+        // Far fewer rows than columns of the design: the Gram matrix is that of the rows.
         let cost = |s: usize| {
             let columns = s as f64 + linear;
-            grams * columns * columns.min(n) + s as f64 * pass
+            grams * columns * columns.min(MANY_COLUMNS * n) + s as f64 * pass
         };
         let features = |flops: f64, most: f64| {
             let (mut few, mut many) = (FEWEST_FEATURES, (most as usize).max(FEWEST_FEATURES) + 1);

@@ -487,7 +487,7 @@ fn a_function_of_a_sum_is_found_by_turning() {
     assert!(model.summary().chosen.contains(", turned"), "{}", model.summary().chosen);
     let score = r2(&model, &fresh, 6, &expected);
     assert!(score > 0.95, "{score}");
-    assert_eq!(*ranking(&model.importances()).last().unwrap(), 5);
+    assert_eq!(*ranking(model.importances()).last().unwrap(), 5);
     let along = fit(&Params { spectrum: Some(SpectrumMode::Fixed), ..quick() }, &regression(&x, 6, &y));
     assert!(!along.summary().chosen.contains(", turned"));
     assert!(r2(&along, &fresh, 6, &expected) < score);

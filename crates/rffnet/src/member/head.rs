@@ -103,7 +103,7 @@ fn ridge(
 ) -> Weights {
     let mut weights = Weights { theta: frame.theta.clone(), ..Weights::zeros(&frame.map, problem.outputs) };
     let found = moments.ridge(plan.alpha);
-    let coefficients = span.map_or(found.clone(), |span| span.expand(&found));
+    let coefficients = span.map_or_else(|| found.clone(), |span| span.expand(&found));
     Design::new(&frame.map, plan.linear).apply(&coefficients, &mut weights);
     weights
 }

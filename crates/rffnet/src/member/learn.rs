@@ -10,7 +10,7 @@ use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled};
 
 use super::Trial;
-use super::turn::Metric;
+use super::turn::{Metric, Turned};
 
 /// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
@@ -24,7 +24,7 @@ const FIRST_STEPS: usize = 10;
 const WORTH_MORE: f64 = 0.003;
 
 /// Turning must gain that too, by so many standard errors; beyond the second share nothing else is tried.
-const SURE_OF_TURNING: f64 = 1.0;
+const SURE_OF_TURNING: f64 = 2.0;
 const SETTLES_IT: f64 = 0.25;
 
 /// What features are drawn from.
@@ -63,15 +63,15 @@ impl Trial<'_> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
-        let fewer = Source::new(drop_columns(self.setting.problem, &self.search, &settled, self.linear));
+        let mut fewer = Source::new(drop_columns(self.setting.problem, &self.search, &settled, self.linear));
         if self.recipe.learned == 0 {
             return Learning { source: fewer, learned: None };
         }
         let all = Source::new(settled);
-        let turned = self.turned_source(&fewer, rng, watch);
+        let turned = self.turned_source(&mut fewer, rng, watch);
         let settles_it = |s: &Source| s.settled.loss < (1.0 - SETTLES_IT) * fewer.settled.loss;
         let mut contest = Contest { trial: self, rng, leader: None };
-        if !turned.as_ref().is_some_and(settles_it) {
+        if !turned.as_ref().is_some_and(|s| settles_it(s) || watch.stopped()) {
             contest.enter(fewer.clone(), watch);
         }
         if let Some(turned) = turned {
@@ -95,19 +95,21 @@ impl Trial<'_> {
     }
 
     /// From strong to weak, around what is right for frequencies as drawn.
-    fn learning_alphas(&self, source: &Source) -> Vec<f64> {
+    pub(super) fn learning_alphas(&self, source: &Source) -> Vec<f64> {
         let alpha = source.settled.alpha;
         if self.alphas.len() > 1 { vec![10.0 * alpha, alpha] } else { self.alphas.clone() }
     }
 
-    /// Turned, if that clearly helps: with other frequencies than those it was found with.
-    fn turned_source(&self, from: &Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Option<Source> {
-        let Settled { frame, alpha, loss } = &from.settled;
-        if !self.may_turn(from.columns()) {
+    /// Turned, if that clearly helps: with other frequencies than those it was found with, and more than the right penalty
+    /// does, which `from` gets too.
+    fn turned_source(&self, from: &mut Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Option<Source> {
+        if !self.may_turn(from.columns()) || watch.stopped() {
             return None;
         }
-        let (settled, metric) = self.turned(&frame.map, from.metric.clone(), *alpha, watch);
-        if !metric.is_turned() || settled.loss >= loss * (1.0 - WORTH_MORE) {
+        let Settled { frame, alpha, .. } = &from.settled;
+        let Turned { settled, metric, before } = self.turned(&frame.map, from.metric.clone(), *alpha, watch);
+        (from.settled.alpha, from.settled.loss) = before;
+        if !metric.is_turned() || settled.loss >= from.settled.loss * (1.0 - WORTH_MORE) {
             return None;
         }
         let turned = Source { settled, metric, reach: from.reach };
@@ -115,8 +117,7 @@ impl Trial<'_> {
             let frame = self.draw_from(source, self.recipe.search_features, rng);
             self.row_losses(&Settled { frame, ..source.settled })
         };
-        let before = losses(from, &mut rng.clone());
-        let after = losses(&turned, rng);
+        let (before, after) = (losses(from, &mut rng.clone()), losses(&turned, rng));
         clearly_smaller(&after, &before, SURE_OF_TURNING).then_some(turned)
     }
 
@@ -124,7 +125,7 @@ impl Trial<'_> {
     pub(super) fn draw_from(&self, source: &Source, features: usize, rng: &mut Stream) -> Frame {
         let map = self.setting.draw(self.plan, features, rng);
         let drawn = Frame { theta: vec![1.0; map.support.len()], map };
-        let kept = drawn.keep(|j, _| source.settled.frame.map.support.contains(&j));
+        let kept = drawn.keep(|j, _| source.settled.frame.map.support.binary_search(&j).is_ok());
         source.metric.apply(kept.map).spread(source.reach)
     }
 }

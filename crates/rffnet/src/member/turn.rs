@@ -84,6 +84,14 @@ impl Metric {
     }
 }
 
+/// What turning has led to.
+pub(super) struct Turned {
+    pub(super) settled: Settled,
+    pub(super) metric: Metric,
+    /// The best penalty before the first round, and its loss.
+    pub(super) before: (f64, f64),
+}
+
 /// Where a round of turning has led.
 struct Turn {
     metric: Metric,
@@ -97,45 +105,53 @@ impl Trial<'_> {
         (2..=MOST_COLUMNS).contains(&columns) && self.holds_out()
     }
 
-    /// The drawn frequencies turned from `metric` on, as long as the held-out rows like it.
+    /// The drawn frequencies turned from `metric` on, as long as the held-out rows like it; and the penalty and the loss it
+    /// began with.
     pub(super) fn turned(
         &self,
         drawn: &FeatureMap,
         metric: Metric,
         alpha: f64,
         watch: &mut Watch<'_>,
-    ) -> (Settled, Metric) {
+    ) -> Turned {
         let problem = self.setting.problem;
-        let try_out = |metric: Metric, alpha: f64| {
+        let try_out = |metric: Metric, alpha: f64, range| {
             let frame = metric.apply(drawn.clone());
             let head = HeadPlan { alpha, linear: self.linear };
-            let found = choose(problem, &self.search, &frame, head, self.range);
+            let found = choose(problem, &self.search, &frame, head, range);
             Turn { metric, frame, found }
         };
-        let mut at = try_out(metric, alpha);
+        let mut at = try_out(metric, alpha, self.range);
+        let before = (at.found.alpha, at.found.loss);
         for _ in 0..ROUNDS {
             if watch.overdue() {
                 break;
             }
             let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &self.search.train);
             let Some(metric) = Metric::new(&outer, drawn.support.len(), at.metric.size()) else { break };
-            let next = stretched(metric, |metric| try_out(metric, at.found.alpha));
+            let next = stretched(try_out(metric, at.found.alpha, self.range), watch, |metric, alpha| {
+                try_out(metric, alpha, None)
+            });
             if next.found.loss >= at.found.loss * (1.0 - WORTH_A_ROUND) || !next.found.loss.is_finite() {
                 break;
             }
             at = next;
         }
-        (Settled { frame: at.frame, alpha: at.found.alpha, loss: at.found.loss }, at.metric)
+        let settled = Settled { frame: at.frame, alpha: at.found.alpha, loss: at.found.loss };
+        Turned { settled, metric: at.metric, before }
     }
 }
 
-/// The size that does best: it is walked up or down.
-fn stretched(metric: Metric, try_out: impl Fn(Metric) -> Turn) -> Turn {
-    let mut best = try_out(metric);
+/// The size that does best: it is walked up or down, with the penalty as it is.
+fn stretched(first: Turn, watch: &mut Watch<'_>, try_out: impl Fn(Metric, f64) -> Turn) -> Turn {
+    let mut best = first;
     for factor in [STRETCH, 1.0 / STRETCH] {
         let mut moved = false;
         for _ in 0..STRETCHES {
-            let next = try_out(best.metric.clone().times(factor));
+            if watch.overdue() {
+                return best;
+            }
+            let next = try_out(best.metric.clone().times(factor), best.found.alpha);
             if next.found.loss >= best.found.loss {
                 break;
             }

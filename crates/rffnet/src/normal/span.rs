@@ -8,11 +8,14 @@ use super::{BLOCK, Design, Factor, Linear, Moments, Sums};
 use crate::features::{FeatureMap, Problem};
 
 /// The share of the mean of K's diagonal that is added to it: products are summed in f32.
-const JITTER: f64 = 1e-8;
+const JITTER: f64 = 1e-7;
+
+/// Columns per row beyond which this costs less than the normal equations of the columns.
+pub(crate) const MANY_COLUMNS: f64 = 1.5;
 
 /// Coordinates of the rows' span.
 pub(crate) struct Span {
-    /// The design without the intercept, `rows x columns`.
+    /// The design, `rows x columns`, the intercept's last.
     z: Vec<f32>,
     rows: usize,
     factor: Factor,
@@ -21,7 +24,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// `None` where there are no more columns than rows.
+    /// `None` unless there are many more columns than rows.
     pub(crate) fn new(
         problem: &Problem<'_>,
         map: &FeatureMap,
@@ -31,18 +34,17 @@ impl Span {
     ) -> Option<Self> {
         let shape = Design::new(map, linear);
         let (n, m) = (rows.len(), shape.columns());
-        if m - 1 <= n {
+        if m as f64 <= MANY_COLUMNS * n as f64 + 1.0 {
             return None;
         }
-        let mut full = vec![0.0; n * m];
-        shape.write(problem, map, theta, rows, m, &mut full);
-        let z: Vec<f32> = full.chunks_exact(m).flat_map(|row| &row[..m - 1]).copied().collect();
+        let mut z = vec![0.0; n * m];
+        shape.write(problem, map, theta, rows, m, &mut z);
         let mut sums = Sums::new(n);
         let mut block = Vec::new();
         for first in (0..m - 1).step_by(BLOCK) {
             let columns = first..(first + BLOCK).min(m - 1);
             block.clear();
-            block.extend(columns.flat_map(|j| z.iter().skip(j).step_by(m - 1)));
+            block.extend(columns.flat_map(|j| z.iter().skip(j).step_by(m)));
             sums.add(&block);
         }
         let jitter = JITTER * (0..n).map(|i| sums.gram[i * n + i]).sum::<f64>() / n as f64;
@@ -74,27 +76,28 @@ impl Span {
 
     /// Heads on the design as heads in the new coordinates.
     pub(crate) fn compress(&self, heads: &[f64]) -> Vec<f64> {
-        let p = self.z.len() / self.rows;
-        let mut out = Vec::with_capacity(heads.len() / (p + 1) * self.columns());
-        for b in heads.chunks_exact(p + 1) {
+        let m = self.z.len() / self.rows;
+        let mut out = Vec::with_capacity(heads.len() / m * self.columns());
+        for b in heads.chunks_exact(m) {
+            let (b, intercept) = (&b[..m - 1], b[m - 1]);
             let product = |row: &[f32]| row.iter().zip(b).map(|(&z, b)| z as f64 * b).sum::<f64>();
-            let mut c: Vec<f64> = self.z.chunks_exact(p).map(product).collect();
+            let mut c: Vec<f64> = self.z.chunks_exact(m).map(product).collect();
             self.factor.solve_lower(&mut c);
             out.extend(c);
-            out.push(b[p]);
+            out.push(intercept);
         }
         out
     }
 
     /// Heads in the new coordinates as heads on the design.
     pub(crate) fn expand(&self, heads: &[f64]) -> Vec<f64> {
-        let p = self.z.len() / self.rows;
-        let mut out = Vec::with_capacity(heads.len() / self.columns() * (p + 1));
+        let m = self.z.len() / self.rows;
+        let mut out = Vec::with_capacity(heads.len() / self.columns() * m);
         for c in heads.chunks_exact(self.columns()) {
             let mut a = c[..self.rows].to_vec();
             self.factor.solve_upper(&mut a);
-            let mut b = vec![0.0; p];
-            for (row, a) in self.z.chunks_exact(p).zip(&a) {
+            let mut b = vec![0.0; m - 1];
+            for (row, a) in self.z.chunks_exact(m).zip(&a) {
                 b.iter_mut().zip(row).for_each(|(b, &z)| *b += a * z as f64);
             }
             out.extend(b);

@@ -347,7 +347,7 @@ fn a_kept_design_gives_what_passes_over_the_rows_give() {
 /// Fewer rows than columns: the head is found among combinations of the rows, and is the best of all.
 #[test]
 fn a_head_in_the_span_of_few_rows_is_the_best_head() {
-    let rows: Vec<usize> = (0..8).collect();
+    let rows: Vec<usize> = (0..6).collect();
     for case in Case::all().iter().filter(|c| c.linear) {
         case.with(|problem, map, theta| {
             let design = Design::new(map, true.into());
