@@ -69,16 +69,12 @@ fn committee(
     watch: &mut Watch<'_>,
 ) -> Trained {
     let trial = |number: usize| Trial::new(setting, plan, recipe, number);
-    let mut members = vec![trial(0).member(origin, watch)];
+    let mut members = vec![trial(0).member(origin, watch).expect("the first is always finished")];
     for number in 1..recipe.committee {
         if watch.stopped() {
             break;
         }
-        let member = trial(number).member(Origin::Guide(&members[0].guide), watch);
-        // A network cut short would only spoil the average.
-        if !watch.stopped() {
-            members.push(member);
-        }
+        members.extend(trial(number).member(Origin::Guide(&members[0].guide), watch));
     }
     let count = members.len() as f64;
     Trained {

@@ -165,8 +165,9 @@ impl<'a> Trial<'a> {
         self.settle(start.frame, &self.alphas, self.recipe.steps, false, watch)
     }
 
-    /// The rest of the course: drop, turn, learn, finish. Later members settle first, guided by the first.
-    pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Member {
+    /// The rest of the course: drop, turn, learn, finish. Later members settle first, guided by the first; one that was cut
+    /// short would only spoil the average, and is none.
+    pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Option<Member> {
         let (map, mut rng) = self.first_draw();
         let (learning, guided) = match origin {
             Origin::Settled(settled, losses) => {
@@ -178,12 +179,15 @@ impl<'a> Trial<'a> {
                 (self.guided_learning(map, guide, &mut rng, watch), Some(guide.fresh))
             }
         };
+        if guided.is_some() && watch.stopped() {
+            return None;
+        }
         let (problem, split) = (self.setting.problem, &self.split);
         let Finished { frame, found, fresh } = self.finish(&learning, guided, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
         let Learning { source: Source { settled, metric, reach }, .. } = learning;
-        Member {
+        Some(Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
             weights: found.on_all(problem, split, self.setting.rows, &frame, self.linear),
@@ -199,7 +203,7 @@ impl<'a> Trial<'a> {
                 fresh,
                 linear: self.linear,
             },
-        }
+        })
     }
 
     /// As the first member went, without its detours.
