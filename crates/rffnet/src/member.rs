@@ -52,9 +52,9 @@ pub(crate) struct Member {
 
 /// What later members need not find out again.
 pub(crate) struct Guide {
-    /// Relevances the first member settled on, spread over all columns.
-    relevances: Vec<f32>,
-    /// On the columns that have a relevance.
+    /// The columns the first member kept, their relevances and their metric.
+    support: Vec<usize>,
+    theta: Vec<f32>,
     metric: Metric,
     /// Over how many scales learned features start.
     reach: f32,
@@ -196,7 +196,8 @@ impl<'a> Trial<'a> {
             held_out: split.validation.len(),
             alpha: found.alpha,
             guide: Guide {
-                relevances: settled.frame.map.spread(&settled.frame.theta),
+                support: settled.frame.map.support.to_vec(),
+                theta: settled.frame.theta,
                 metric,
                 reach,
                 alpha: settled.alpha,
@@ -214,8 +215,7 @@ impl<'a> Trial<'a> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
-        let theta = map.support.iter().map(|&j| guide.relevances[j]).collect();
-        let start = Frame { map, theta }.keep(|_, theta| theta != 0.0);
+        let start = Frame { map: on_columns(map, &guide.support), theta: guide.theta.clone() };
         let source = if guide.metric.is_turned() {
             let Turned { settled, metric, .. } =
                 self.turned(&start.map, guide.metric.clone(), guide.alpha, watch);
@@ -242,6 +242,12 @@ impl<'a> Trial<'a> {
         let stage = Stage { alphas, steps, spectrum, linear: self.linear };
         settle(self.setting.problem, &self.search, frame, &stage, watch)
     }
+}
+
+/// Drawn features on some of their columns.
+fn on_columns(map: FeatureMap, support: &[usize]) -> FeatureMap {
+    let drawn = Frame { theta: vec![1.0; map.support.len()], map };
+    drawn.keep(|j, _| support.binary_search(&j).is_ok()).map
 }
 
 /// The seed of a committee's network; the first one has the plan's own.

@@ -9,8 +9,8 @@ use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled};
 
-use super::Trial;
 use super::turn::{Metric, Turned};
+use super::{Trial, on_columns};
 
 /// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
@@ -124,9 +124,8 @@ impl Trial<'_> {
     /// Fresh frequencies.
     pub(super) fn draw_from(&self, source: &Source, features: usize, rng: &mut Stream) -> Frame {
         let map = self.setting.draw(self.plan, features, rng);
-        let drawn = Frame { theta: vec![1.0; map.support.len()], map };
-        let kept = drawn.keep(|j, _| source.settled.frame.map.support.binary_search(&j).is_ok());
-        source.metric.apply(kept.map).spread(source.reach)
+        let kept = on_columns(map, &source.settled.frame.map.support);
+        source.metric.apply(kept).spread(source.reach)
     }
 }
 
