@@ -16,9 +16,9 @@ use crate::solver::budget::Watch;
 use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
-use finish::{Finished, Fresh};
+use finish::Finished;
 use learn::{Learning, Source};
-use turn::{Metric, Turned};
+use turn::Turned;
 
 /// Penalties from strong to weak.
 pub(crate) const ALPHAS: [f64; 3] = [1e-3, 1e-4, 1e-5];
@@ -52,20 +52,15 @@ pub(crate) struct Member {
 
 /// What later members need not find out again.
 pub(crate) struct Guide {
-    /// The columns the first member kept, their relevances and their metric.
-    support: Vec<usize>,
-    theta: Vec<f32>,
-    metric: Metric,
-    /// Over how many scales learned features start.
-    reach: f32,
-    alpha: f64,
-    fresh: Fresh,
+    /// What the first member's features were drawn from, and over how many scales its fresh ones.
+    source: Source,
+    fresh_reach: f32,
     pub(crate) linear: Linear,
 }
 
 impl Guide {
     pub(crate) fn is_turned(&self) -> bool {
-        self.metric.is_turned()
+        self.source.metric.is_turned()
     }
 }
 
@@ -176,17 +171,16 @@ impl<'a> Trial<'a> {
             }
             Origin::Guide(guide) => {
                 self.linear = guide.linear;
-                (self.guided_learning(map, guide, &mut rng, watch), Some(guide.fresh))
+                (self.guided_learning(map, guide, &mut rng, watch), Some(guide.fresh_reach))
             }
         };
         if guided.is_some() && watch.stopped() {
             return None;
         }
         let (problem, split) = (self.setting.problem, &self.split);
-        let Finished { frame, found, fresh } = self.finish(&learning, guided, &rng, watch);
+        let Finished { frame, found, fresh_reach } = self.finish(&learning, guided, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
-        let Learning { source: Source { settled, metric, reach }, .. } = learning;
         Some(Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
@@ -195,15 +189,7 @@ impl<'a> Trial<'a> {
             loss: found.loss,
             held_out: split.validation.len(),
             alpha: found.alpha,
-            guide: Guide {
-                support: settled.frame.map.support.to_vec(),
-                theta: settled.frame.theta,
-                metric,
-                reach,
-                alpha: settled.alpha,
-                fresh,
-                linear: self.linear,
-            },
+            guide: Guide { source: learning.source, fresh_reach, linear: self.linear },
         })
     }
 
@@ -215,14 +201,15 @@ impl<'a> Trial<'a> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
-        let start = Frame { map: on_columns(map, &guide.support), theta: guide.theta.clone() };
-        let source = if guide.metric.is_turned() {
-            let Turned { settled, metric, .. } =
-                self.turned(&start.map, guide.metric.clone(), guide.alpha, watch);
-            Source { settled, metric, reach: guide.reach }
+        let Source { settled: Settled { frame, alpha, .. }, metric, reach } = &guide.source;
+        let map = on_columns(map, &frame.map.support);
+        let source = if metric.is_turned() {
+            let Turned { settled, metric, .. } = self.turned(&map, metric.clone(), *alpha, watch);
+            Source { settled, metric, reach: *reach }
         } else {
+            let start = metric.apply(map);
             let settled = self.settle(start, &self.alphas, self.recipe.steps, false, watch);
-            Source { reach: guide.reach, ..Source::new(settled) }
+            Source { reach: *reach, ..Source::new(settled) }
         };
         let learned = (self.recipe.learned > 0).then(|| {
             let frame = self.draw_from(&source, self.recipe.learned, rng);

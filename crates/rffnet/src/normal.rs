@@ -338,7 +338,7 @@ impl Factor {
 
 mod span;
 
-pub(crate) use span::{MANY_COLUMNS, Span};
+pub(crate) use span::{MANY_COLUMNS, Ridge, Span};
 
 #[cfg(test)]
 mod tests;

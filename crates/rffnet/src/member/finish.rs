@@ -10,18 +10,11 @@ use super::Trial;
 use super::head::{Chosen, choose};
 use super::learn::{Learning, REACH, Source};
 
-/// Fresh features: how many, over how many scales.
-#[derive(Clone, Copy)]
-pub(super) struct Fresh {
-    features: usize,
-    reach: f32,
-}
-
-/// A head, its features, and the fresh ones among them.
+/// A head, its features, and over how many scales the fresh ones among them are.
 pub(super) struct Finished {
     pub(super) frame: Frame,
     pub(super) found: Chosen,
-    pub(super) fresh: Fresh,
+    pub(super) fresh_reach: f32,
 }
 
 impl Trial<'_> {
@@ -30,7 +23,7 @@ impl Trial<'_> {
     pub(super) fn finish(
         &self,
         learning: &Learning,
-        guided: Option<Fresh>,
+        guided: Option<f32>,
         rng: &Stream,
         watch: &Watch<'_>,
     ) -> Finished {
@@ -39,27 +32,22 @@ impl Trial<'_> {
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
         let head = HeadPlan { alpha, linear: self.linear };
         let range = self.range.filter(|_| !watch.stopped());
-        let with = |fresh: Fresh| {
-            let drawn = (fresh.features > 0).then(|| {
-                let source = Source { reach: fresh.reach, ..source.clone() };
-                self.draw_from(&source, fresh.features, &mut rng.clone())
+        let without = watch.stopped() || self.recipe.fresh == 0;
+        let with = |reach: f32| {
+            let drawn = (!without).then(|| {
+                let source = Source { reach, ..source.clone() };
+                self.draw_from(&source, self.recipe.fresh, &mut rng.clone())
             });
-            let kept = (learned.is_none() && drawn.is_none()).then_some(&settled.frame);
+            let kept = (learned.is_none() && without).then_some(&settled.frame);
             let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), drawn.as_ref().or(kept));
             let found = choose(self.setting.problem, &self.split, &frame, head, range);
-            Finished { frame, found, fresh }
+            Finished { frame, found, fresh_reach: reach }
         };
-        let none = Fresh { features: 0, reach: source.reach };
-        if watch.stopped() || self.recipe.fresh == 0 {
-            return with(none);
+        let first = with(guided.unwrap_or(source.reach));
+        if without || guided.is_some() {
+            return first;
         }
-        if let Some(fresh) = guided {
-            return with(fresh);
-        }
-        let features = self.recipe.fresh;
-        let other = if source.reach == 1.0 { REACH } else { 1.0 };
-        let first = with(Fresh { features, reach: source.reach });
-        let second = with(Fresh { features, reach: other });
+        let second = with(if source.reach == 1.0 { REACH } else { 1.0 });
         if second.found.loss < first.found.loss { second } else { first }
     }
 }

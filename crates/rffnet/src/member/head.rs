@@ -2,7 +2,7 @@
 
 use crate::features::{Problem, Weights, mean_loss};
 use crate::loss::Link;
-use crate::normal::{Design, Linear, Moments, Span};
+use crate::normal::{Design, Linear, Ridge};
 use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::Frame;
@@ -16,8 +16,8 @@ pub(crate) struct Chosen {
     pub(crate) alpha: f64,
     /// On the held-out rows; on the training rows where there are none.
     pub(crate) loss: f64,
-    /// Of the training rows, where the head is a regression's and has fewer columns than there are rows.
-    moments: Option<Moments>,
+    /// Of the training rows, where the head is a regression's.
+    ridge: Option<Ridge>,
     /// Where a classifier's head on more rows starts.
     coefficients: Vec<f64>,
 }
@@ -33,20 +33,13 @@ pub(crate) fn choose(
 ) -> Chosen {
     let Frame { map, theta } = frame;
     let judges = split.judges();
-    let regression = problem.loss.link() == Link::Identity;
-    let span = if regression { Span::new(problem, map, theta, &split.train, plan.linear) } else { None };
-    let moments = regression.then(|| match &span {
-        Some(span) => span.moments(problem, &split.train, None),
-        None => Moments::new(problem, map, theta, &split.train, plan.linear, None),
-    });
+    let ridge = (problem.loss.link() == Link::Identity)
+        .then(|| Ridge::new(problem, map, theta, &split.train, plan.linear));
     let mut reduced = Reduced::new(problem, &split.train, plan);
     let mut best: Option<(f64, Weights, Vec<f64>)> = None;
     let mut loss = |alpha: f64| {
-        let (weights, coefficients) = match &moments {
-            Some(moments) => {
-                let plan = HeadPlan { alpha, ..plan };
-                (ridge(problem, frame, moments, span.as_ref(), plan), Vec::new())
-            }
+        let (weights, coefficients) = match &ridge {
+            Some(ridge) => (weights_of(problem, frame, ridge, HeadPlan { alpha, ..plan }), Vec::new()),
             None => {
                 reduced.plan.alpha = alpha;
                 reduced.head(map, theta)
@@ -65,7 +58,7 @@ pub(crate) fn choose(
     // Every loss may be NaN, and every comparison false.
     let (loss, weights, coefficients) =
         best.unwrap_or_else(|| (f64::INFINITY, Weights::zeros(map, problem.outputs), Vec::new()));
-    Chosen { weights, alpha, loss, moments: moments.filter(|_| span.is_none()), coefficients }
+    Chosen { weights, alpha, loss, ridge, coefficients }
 }
 
 impl Chosen {
@@ -79,57 +72,76 @@ impl Chosen {
         linear: Linear,
     ) -> Weights {
         let plan = HeadPlan { alpha: self.alpha, linear };
-        match &self.moments {
-            Some(moments) if split.validation.is_empty() => ridge(problem, frame, moments, None, plan),
-            Some(moments) => {
-                let held_out =
-                    Moments::new(problem, &frame.map, &frame.theta, &split.validation, linear, None);
-                ridge(problem, frame, &moments.merged(&held_out), None, plan)
+        let Frame { map, theta } = frame;
+        if let Some(ridge) = &self.ridge {
+            if split.validation.is_empty() {
+                return weights_of(problem, frame, ridge, plan);
             }
-            None => {
-                let start = self.coefficients.clone();
-                Reduced::new(problem, all, plan).starting_at(start).head(&frame.map, &frame.theta).0
+            if let Some(ridge) = ridge.with(problem, map, theta, &split.validation, linear) {
+                return weights_of(problem, frame, &ridge, plan);
             }
         }
+        Reduced::new(problem, all, plan).starting_at(self.coefficients.clone()).head(map, theta).0
     }
 }
 
-fn ridge(
-    problem: &Problem<'_>,
-    frame: &Frame,
-    moments: &Moments,
-    span: Option<&Span>,
-    plan: HeadPlan,
-) -> Weights {
+fn weights_of(problem: &Problem<'_>, frame: &Frame, ridge: &Ridge, plan: HeadPlan) -> Weights {
     let mut weights = Weights { theta: frame.theta.clone(), ..Weights::zeros(&frame.map, problem.outputs) };
-    let found = moments.ridge(plan.alpha);
-    let coefficients = span.map_or_else(|| found.clone(), |span| span.expand(&found));
-    Design::new(&frame.map, plan.linear).apply(&coefficients, &mut weights);
+    Design::new(&frame.map, plan.linear).apply(&ridge.head(plan.alpha), &mut weights);
     weights
 }
 
-/// Walks the penalty up or down as long as the loss falls.
-fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
-    let mut best = (start, loss(start));
-    for factor in [PENALTY_STEP, 1.0 / PENALTY_STEP] {
-        let mut moved = false;
-        loop {
-            let alpha = best.0 * factor;
-            if !(range.0..=range.1).contains(&alpha) {
+/// Walks up or, where that does not help, down, as long as the loss falls. `step` is told the direction and the steps
+/// taken in it, and ends the walk with `None`.
+pub(super) fn walk<T>(
+    start: T,
+    loss: impl Fn(&T) -> f64,
+    mut step: impl FnMut(&T, Direction, usize) -> Option<T>,
+) -> T {
+    let mut best = start;
+    for direction in [Direction::Up, Direction::Down] {
+        let mut taken = 0;
+        while let Some(next) = step(&best, direction, taken) {
+            if loss(&next) >= loss(&best) || !loss(&next).is_finite() {
                 break;
             }
-            let next = loss(alpha);
-            if next >= best.1 || !next.is_finite() {
-                break;
-            }
-            best = (alpha, next);
-            moved = true;
+            best = next;
+            taken += 1;
         }
-        if moved {
+        if taken > 0 {
             break;
         }
     }
     best
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Direction {
+    Up,
+    Down,
+}
+
+impl Direction {
+    /// The factor of a step.
+    pub(super) fn factor(self, up: f64) -> f64 {
+        match self {
+            Self::Up => up,
+            Self::Down => 1.0 / up,
+        }
+    }
+}
+
+/// Walks the penalty up or down as long as the loss falls.
+fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
+    let start = (start, loss(start));
+    walk(
+        start,
+        |at| at.1,
+        |at, direction, _| {
+            let alpha = at.0 * direction.factor(PENALTY_STEP);
+            (range.0..=range.1).contains(&alpha).then(|| (alpha, loss(alpha)))
+        },
+    )
 }
 
 #[cfg(test)]

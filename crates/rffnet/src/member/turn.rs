@@ -11,7 +11,7 @@ use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::{Frame, Settled};
 
 use super::Trial;
-use super::head::{Chosen, choose};
+use super::head::{Chosen, choose, walk};
 
 /// Rounds of fitting and turning, and what each must gain.
 const ROUNDS: usize = 8;
@@ -24,7 +24,7 @@ const MOST_COLUMNS: usize = 300;
 const JITTER: f64 = 1e-9;
 
 /// The factor between the sizes that are tried, and how often one is taken.
-const STRETCH: f32 = 2.0;
+const STRETCH: f64 = 2.0;
 const STRETCHES: usize = 3;
 
 /// The covariance of frequencies, as a root of it.
@@ -129,9 +129,15 @@ impl Trial<'_> {
             }
             let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &self.search.train);
             let Some(metric) = Metric::new(&outer, drawn.support.len(), at.metric.size()) else { break };
-            let next = stretched(try_out(metric, at.found.alpha, self.range), watch, |metric, alpha| {
-                try_out(metric, alpha, None)
-            });
+            // The size that does best, with the penalty as it is.
+            let next = walk(
+                try_out(metric, at.found.alpha, self.range),
+                |turn| turn.found.loss,
+                |turn, direction, taken| {
+                    let metric = turn.metric.clone().times(direction.factor(STRETCH) as f32);
+                    (taken < STRETCHES && !watch.overdue()).then(|| try_out(metric, turn.found.alpha, None))
+                },
+            );
             if next.found.loss >= at.found.loss * (1.0 - WORTH_A_ROUND) || !next.found.loss.is_finite() {
                 break;
             }
@@ -140,28 +146,6 @@ impl Trial<'_> {
         let settled = Settled { frame: at.frame, alpha: at.found.alpha, loss: at.found.loss };
         Turned { settled, metric: at.metric, before }
     }
-}
-
-/// The size that does best: it is walked up or down, with the penalty as it is.
-fn stretched(first: Turn, watch: &mut Watch<'_>, try_out: impl Fn(Metric, f64) -> Turn) -> Turn {
-    let mut best = first;
-    for factor in [STRETCH, 1.0 / STRETCH] {
-        let mut moved = false;
-        for _ in 0..STRETCHES {
-            if watch.overdue() {
-                return best;
-            }
-            let next = try_out(best.metric.clone().times(factor), best.found.alpha);
-            if next.found.loss >= best.found.loss {
-                break;
-            }
-            (best, moved) = (next, true);
-        }
-        if moved {
-            break;
-        }
-    }
-    best
 }
 
 #[cfg(test)]

@@ -13,6 +13,54 @@ const JITTER: f64 = 1e-7;
 /// Columns per row beyond which this costs less than the normal equations of the columns.
 pub(crate) const MANY_COLUMNS: f64 = 1.5;
 
+/// The exact head of a regression on some rows, for any penalty.
+pub(crate) struct Ridge {
+    moments: Moments,
+    span: Option<Span>,
+}
+
+impl Ridge {
+    pub(crate) fn new(
+        problem: &Problem<'_>,
+        map: &FeatureMap,
+        theta: &[f32],
+        rows: &[usize],
+        linear: Linear,
+    ) -> Self {
+        let span = Span::new(problem, map, theta, rows, linear);
+        let moments = match &span {
+            Some(span) => span.moments(problem, rows, None),
+            None => Moments::new(problem, map, theta, rows, linear, None),
+        };
+        Self { moments, span }
+    }
+
+    /// The coefficients of the design, one vector per target.
+    pub(crate) fn head(&self, alpha: f64) -> Vec<f64> {
+        let found = self.moments.ridge(alpha);
+        match &self.span {
+            Some(span) => span.expand(&found),
+            None => found,
+        }
+    }
+
+    /// On more rows; `None` in the coordinates of a span, which are the rows' own.
+    pub(crate) fn with(
+        &self,
+        problem: &Problem<'_>,
+        map: &FeatureMap,
+        theta: &[f32],
+        more: &[usize],
+        linear: Linear,
+    ) -> Option<Self> {
+        if self.span.is_some() {
+            return None;
+        }
+        let moments = self.moments.merged(&Moments::new(problem, map, theta, more, linear, None));
+        Some(Self { moments, span: None })
+    }
+}
+
 /// Coordinates of the rows' span.
 pub(crate) struct Span {
     /// The design, `rows x columns`, the intercept's last.

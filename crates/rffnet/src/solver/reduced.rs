@@ -6,7 +6,7 @@
 
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
 use crate::loss::{Link, logistic};
-use crate::normal::{Design, Factor, Linear, Moments, Span, penalty};
+use crate::normal::{Design, Factor, Linear, Moments, Ridge, Span, penalty};
 use crate::solver::kept::Kept;
 use crate::solver::lbfgs::{Lbfgs, Point};
 
@@ -110,10 +110,7 @@ impl<'a> Reduced<'a> {
 
     fn ridge(&self, map: &FeatureMap, theta: &[f32]) -> Vec<f64> {
         let HeadPlan { alpha, linear } = self.plan;
-        match Span::new(self.problem, map, theta, self.rows, linear) {
-            Some(span) => span.expand(&span.moments(self.problem, self.rows, None).ridge(alpha)),
-            None => Moments::new(self.problem, map, theta, self.rows, linear, None).ridge(alpha),
-        }
+        Ridge::new(self.problem, map, theta, self.rows, linear).head(alpha)
     }
 
     fn classifier(&mut self, map: &FeatureMap, weights: &mut Weights, design: Design) -> Vec<f64> {
