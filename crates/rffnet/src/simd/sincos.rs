@@ -8,7 +8,6 @@
 use super::LINE;
 use super::dispatch::Kernel;
 use super::lanes::Simd;
-use std::array::from_fn;
 use std::f32::consts::FRAC_1_PI;
 
 /// Up to here the error stays below 1.5e-7; beyond, the rare lane is computed in double precision.
@@ -21,23 +20,32 @@ const COS: [f32; 5] = [-0.5, 0.041_666_657, -0.001_388_858_5, 2.477_017_6e-5, -2
 
 /// `(sin x, cos x)` where `|x| <= LIMIT`, anything elsewhere. Several vectors go through each step together, since
 /// every step waits for the one before.
+///
+/// Plain loops: a closure is a function of its own, compiled without the instructions of the one around it, and where
+/// the compiler does not happen to inline it, each operation becomes a call.
 #[inline(always)]
 fn near<S: Simd, const N: usize>(s: S, x: [S::V; N]) -> ([S::V; N], [S::V; N]) {
     let round = s.splat(ROUND);
-    let parity = x.map(|x| s.fma(x, s.splat(FRAC_1_PI), round));
-    let r: [S::V; N] = from_fn(|v| s.minus_pi_times(x[v], s.sub(parity[v], round)));
-    let r2 = r.map(|r| s.mul(r, r));
-
+    let (mut parity, mut r, mut r2) = (x, x, x);
+    for v in 0..N {
+        parity[v] = s.fma(x[v], s.splat(FRAC_1_PI), round);
+        r[v] = s.minus_pi_times(x[v], s.sub(parity[v], round));
+        r2[v] = s.mul(r[v], r[v]);
+    }
     let mut sin = [s.splat(SIN[3]); N];
     let mut cos = [s.splat(COS[4]); N];
     for (sin_c, cos_c) in [(SIN[2], COS[3]), (SIN[1], COS[2]), (SIN[0], COS[1])] {
-        sin = from_fn(|v| s.fma(sin[v], r2[v], s.splat(sin_c)));
-        cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(cos_c)));
+        for v in 0..N {
+            sin[v] = s.fma(sin[v], r2[v], s.splat(sin_c));
+            cos[v] = s.fma(cos[v], r2[v], s.splat(cos_c));
+        }
     }
-    sin = from_fn(|v| s.fma(sin[v], s.mul(r2[v], r[v]), r[v]));
-    cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(COS[0])));
-    cos = from_fn(|v| s.fma(cos[v], r2[v], s.splat(1.0)));
-    (from_fn(|v| s.flip(sin[v], parity[v])), from_fn(|v| s.flip(cos[v], parity[v])))
+    for v in 0..N {
+        sin[v] = s.flip(s.fma(sin[v], s.mul(r2[v], r[v]), r[v]), parity[v]);
+        cos[v] = s.fma(s.fma(cos[v], r2[v], s.splat(COS[0])), r2[v], s.splat(1.0));
+        cos[v] = s.flip(cos[v], parity[v]);
+    }
+    (sin, cos)
 }
 
 /// Recomputes the lanes that [`near`] cannot do.
@@ -69,8 +77,11 @@ pub(super) unsafe fn in_place<S: Simd, const N: usize, const SINE: bool>(
     sin: &mut [f32],
     i_sin: usize,
 ) {
-    // SAFETY: the caller's promise, here and below.
-    let x: [S::V; N] = from_fn(|v| unsafe { s.load(cos, i + v * S::LANES) });
+    let mut x = [s.zero(); N];
+    for (v, x) in x.iter_mut().enumerate() {
+        // SAFETY: the caller's promise, here and below.
+        *x = unsafe { s.load(cos, i + v * S::LANES) };
+    }
     let (sin_x, cos_x) = near(s, x);
     for v in 0..N {
         // SAFETY: as above.
