@@ -13,12 +13,11 @@
 //!    more on all rows.
 
 use crate::fit::{Setting, Trained, clearly_smaller};
-use crate::member::{ALPHAS, Member, Origin, Trial};
+use crate::member::{ALPHAS, Member, Origin, Source, Trial};
 use crate::normal::Linear;
 use crate::params::Plan;
 use crate::recipe::Recipe;
 use crate::solver::budget::Watch;
-use crate::solver::varpro::Settled;
 use crate::solver::{Observer, Stopped};
 
 /// Standard errors by which the held-out rows must prefer columns nearer to their own shape, which are less safe with far
@@ -36,25 +35,25 @@ pub(crate) fn train(
     let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
     let planned = (recipe.committee + settings.len() - 1) * ALPHAS.len() * recipe.steps.min(20);
     let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
-    let mut best: Option<(usize, Settled, Vec<f64>)> = None;
+    let mut best: Option<(usize, Source, Vec<f64>)> = None;
     for (at, &setting) in settings.iter().enumerate().rev() {
         if best.is_some() && watch.stopped() {
             break;
         }
         let trial = Trial::new(setting, plan, &recipe, 0);
         let held_out = trial.holds_out();
-        let settled = trial.relevances(&mut watch);
-        let losses = trial.row_losses(&settled);
+        let source = trial.source(&mut watch);
+        let losses = trial.row_losses(&source);
         let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
             (true, true) => held_out && clearly_smaller(&losses, before, SURE),
             (now, then) => now && !then,
         };
         if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
-            best = Some((at, settled, losses));
+            best = Some((at, source, losses));
         }
     }
-    let (at, settled, losses) = best.expect("there is a setting");
-    (at, committee(settings[at], plan, &recipe, Origin::Settled(settled, losses), &mut watch))
+    let (at, source, losses) = best.expect("there is a setting");
+    (at, committee(settings[at], plan, &recipe, Origin::Source(source, losses), &mut watch))
 }
 
 fn is_finite(losses: &[f64]) -> bool {
@@ -70,7 +69,8 @@ fn committee(
 ) -> Trained {
     let trial = |number: usize| Trial::new(setting, plan, recipe, number);
     let mut members = vec![trial(0).member(origin, watch).expect("the first is always finished")];
-    for number in 1..recipe.committee {
+    let count = if members[0].is_enough(recipe.alone) { 1 } else { recipe.committee };
+    for number in 1..count {
         if watch.stopped() {
             break;
         }

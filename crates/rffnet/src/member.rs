@@ -17,7 +17,8 @@ use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
 use finish::Finished;
-use learn::{Learning, Source};
+use learn::Learning;
+pub(crate) use learn::Source;
 use turn::Turned;
 
 /// Penalties from strong to weak.
@@ -50,6 +51,13 @@ pub(crate) struct Member {
     pub(crate) guide: Guide,
 }
 
+impl Member {
+    /// Whether the held-out rows find less than this share of the constant's loss left.
+    pub(crate) fn is_enough(&self, share: f64) -> bool {
+        self.held_out > 0 && self.loss < share * self.baseline
+    }
+}
+
 /// What later members need not find out again.
 pub(crate) struct Guide {
     /// What the first member's features were drawn from, and over how many scales its fresh ones.
@@ -66,8 +74,8 @@ impl Guide {
 
 /// What a member starts from.
 pub(crate) enum Origin<'a> {
-    /// The first: its own relevances, and the losses of the held-out rows with them.
-    Settled(Settled, Vec<f64>),
+    /// The first: what its features are drawn from, and the losses of the held-out rows with that.
+    Source(Source, Vec<f64>),
     /// The others: what the first found out.
     Guide(&'a Guide),
 }
@@ -92,10 +100,7 @@ impl<'a> Trial<'a> {
     /// Members differ in everything that is drawn.
     pub(crate) fn new(setting: Setting<'a>, plan: &'a Plan, recipe: &'a Recipe, number: usize) -> Self {
         let split = Split::new(setting.rows, plan.validation_fraction, seed(plan, number));
-        let search = Split {
-            train: split.train[..recipe.search_rows.min(split.train.len())].to_vec(),
-            validation: split.validation.clone(),
-        };
+        let search = split.with_fewer(recipe.search_rows);
         let choosing = plan.fixed_alpha.is_none() && !split.validation.is_empty();
         let weakest =
             if plan.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 } / split.validation.len() as f64;
@@ -120,44 +125,39 @@ impl<'a> Trial<'a> {
         !self.split.validation.is_empty()
     }
 
-    /// The loss of every held-out row with the head of `settled`.
-    pub(crate) fn row_losses(&self, settled: &Settled) -> Vec<f64> {
-        self.losses_with(settled, self.linear)
+    /// The loss of every held-out row with the head of `source`.
+    pub(crate) fn row_losses(&self, source: &Source) -> Vec<f64> {
+        self.losses_with(&source.settled, self.linear, &self.search)
     }
 
-    fn losses_with(&self, settled: &Settled, linear: Linear) -> Vec<f64> {
+    fn losses_with(&self, settled: &Settled, linear: Linear, split: &Split) -> Vec<f64> {
         let (problem, Frame { map, theta }) = (self.setting.problem, &settled.frame);
         let head = HeadPlan { alpha: settled.alpha, linear };
-        let (weights, _) = Reduced::new(problem, &self.search.train, head).head(map, theta);
-        row_losses(problem, map, &weights, self.split.judges())
+        let (weights, _) = Reduced::new(problem, &split.train, head).head(map, theta);
+        row_losses(problem, map, &weights, split.judges())
     }
 
     /// Takes up the factor of the linear terms that the held-out rows clearly prefer, and settles with it. Regressions
-    /// only: few rows of several classes mislead it.
-    fn with_linear(&mut self, settled: Settled, mut losses: Vec<f64>, watch: &mut Watch<'_>) -> Settled {
+    /// along the axes only: few rows of several classes mislead it.
+    fn with_linear(&mut self, source: Source, mut losses: Vec<f64>, watch: &mut Watch<'_>) -> Source {
         let regression = self.plan.linear && !self.plan.loss.is_classification();
-        if !regression || self.range.is_none() || watch.stopped() {
-            return settled;
+        if !regression || source.metric.is_turned() || self.range.is_none() || watch.stopped() {
+            return source;
         }
         let mut best = self.linear;
         for factor in LINEAR_FACTORS {
-            let others = self.losses_with(&settled, factor);
+            let others = self.losses_with(&source.settled, factor, &self.search);
             let much = others.iter().sum::<f64>() < (1.0 - WORTH_LINEAR) * losses.iter().sum::<f64>();
             if much && clearly_smaller(&others, &losses, SURE_OF_LINEAR) {
                 (best, losses) = (factor, others);
             }
         }
         if best == self.linear {
-            return settled;
+            return source;
         }
         self.linear = best;
-        self.settle(settled.frame, &[settled.alpha], self.recipe.steps, false, watch)
-    }
-
-    /// The relevances alone, with frequencies as drawn.
-    pub(crate) fn relevances(&self, watch: &mut Watch<'_>) -> Settled {
-        let start = self.best_start(watch);
-        self.settle(start.frame, &self.alphas, self.recipe.steps, false, watch)
+        let Settled { frame, alpha, .. } = source.settled;
+        Source::new(self.settle(&self.search, frame, &[alpha], self.recipe.steps, false, watch))
     }
 
     /// The rest of the course: drop, turn, learn, finish. Later members settle first, guided by the first; one that was cut
@@ -165,9 +165,9 @@ impl<'a> Trial<'a> {
     pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Option<Member> {
         let (map, mut rng) = self.first_draw();
         let (learning, guided) = match origin {
-            Origin::Settled(settled, losses) => {
-                let settled = self.with_linear(settled, losses, watch);
-                (self.best_learning(settled, &mut rng, watch), None)
+            Origin::Source(source, losses) => {
+                let source = self.with_linear(source, losses, watch);
+                (self.best_learning(source, &mut rng, watch), None)
             }
             Origin::Guide(guide) => {
                 self.linear = guide.linear;
@@ -204,22 +204,24 @@ impl<'a> Trial<'a> {
         let Source { settled: Settled { frame, alpha, .. }, metric, reach } = &guide.source;
         let map = on_columns(map, &frame.map.support);
         let source = if metric.is_turned() {
-            let Turned { settled, metric, .. } = self.turned(&map, metric.clone(), *alpha, watch);
+            let Turned { settled, metric, .. } =
+                self.turned(&map, metric.clone(), *alpha, &self.search, watch);
             Source { settled, metric, reach: *reach }
         } else {
             let start = metric.apply(map);
-            let settled = self.settle(start, &self.alphas, self.recipe.steps, false, watch);
+            let settled = self.settle(&self.search, start, &self.alphas, self.recipe.steps, false, watch);
             Source { reach: *reach, ..Source::new(settled) }
         };
         let learned = (self.recipe.learned > 0).then(|| {
             let frame = self.draw_from(&source, self.recipe.learned, rng);
-            self.settle(frame, &self.learning_alphas(&source), self.recipe.steps, true, watch)
+            self.settle(&self.search, frame, &self.learning_alphas(&source), self.recipe.steps, true, watch)
         });
         Learning { source, learned }
     }
 
     fn settle(
         &self,
+        split: &Split,
         frame: Frame,
         alphas: &[f64],
         steps: usize,
@@ -227,7 +229,7 @@ impl<'a> Trial<'a> {
         watch: &mut Watch<'_>,
     ) -> Settled {
         let stage = Stage { alphas, steps, spectrum, linear: self.linear };
-        settle(self.setting.problem, &self.search, frame, &stage, watch)
+        settle(self.setting.problem, split, frame, &stage, watch)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::normal::MANY_COLUMNS;
 use crate::params::{Effort, Plan, SpectrumMode};
 
 /// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 2e10;
+const WORK: f64 = 2.8e10;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
@@ -21,19 +21,26 @@ const CLASS_STEPS: f64 = 10.0 * 25.0;
 const WAVE: f64 = 30.0;
 
 /// Shares of the work: the search for relevances, learning the spectrum, the final heads.
-const SEARCH: f64 = 0.2;
-const LEARN: f64 = 0.55;
-const FINISH: f64 = 0.25;
+const SEARCH: f64 = 0.3;
+const LEARN: f64 = 0.4;
+const FINISH: f64 = 0.15;
 
 /// Features to search with: enough to tell columns apart, few enough for many evaluations.
 const SEARCH_FEATURES: usize = 300;
 const FEWEST_FEATURES: usize = 24;
 const MOST_FEATURES: f64 = 4000.0;
 
+/// A network that leaves less of the constant's loss than this has little to gain from company.
+const ALONE: f64 = 0.01;
+
 /// Sizes of everything a committee member does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Recipe {
     pub(crate) committee: usize,
+    /// The share of a constant's loss below which the first network stays alone.
+    pub(crate) alone: f64,
+    /// Rows of a first look.
+    pub(crate) few_rows: usize,
     /// Rows the relevances and frequencies are learned on.
     pub(crate) search_rows: usize,
     pub(crate) search_features: usize,
@@ -49,7 +56,7 @@ impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
         let effort = match plan.effort {
-            Effort::Quick => 0.125,
+            Effort::Quick => 0.09,
             Effort::Normal => 1.0,
             Effort::Thorough => 5.0,
         };
@@ -59,8 +66,8 @@ impl Recipe {
         let (fewest, most_members) = plan.committee.map_or(
             match plan.effort {
                 Effort::Quick => (1, 1),
-                Effort::Normal => (5, 8),
-                Effort::Thorough => (8, 12),
+                Effort::Normal => (7, 8),
+                Effort::Thorough => (10, 14),
             },
             |asked| (asked, asked),
         );
@@ -91,6 +98,7 @@ impl Recipe {
         // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
         let enough = 5.0 * (search_features as f64 + linear);
         let affordable = SEARCH * each / (EVALUATIONS * cost(search_features));
+        let few_rows = enough.min(n) as usize;
         let search_rows = affordable.max(enough).min(n) as usize;
         let learned = features(LEARN * each / (EVALUATIONS * search_rows as f64), most / 4.0);
         // The final head is solved for a few penalties; a regression's needs the Gram matrix just once.
@@ -106,7 +114,8 @@ impl Recipe {
         let search = EVALUATIONS * search_rows as f64 * (cost(search_features) + cost(learned));
         let member = search + heads * n * cost(learned + fresh);
         let committee = ((work / member) as usize).clamp(fewest, most_members);
-        Self { committee, search_rows, search_features, learned, fresh, steps: plan.epochs }
+        let alone = if plan.committee.is_some() || plan.effort == Effort::Thorough { 0.0 } else { ALONE };
+        Self { committee, alone, few_rows, search_rows, search_features, learned, fresh, steps: plan.epochs }
     }
 }
 

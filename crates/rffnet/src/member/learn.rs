@@ -9,6 +9,7 @@ use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled};
 
+use super::head::choose;
 use super::turn::{Metric, Turned};
 use super::{Trial, on_columns};
 
@@ -29,8 +30,8 @@ const SETTLES_IT: f64 = 0.25;
 
 /// What features are drawn from.
 #[derive(Clone)]
-pub(super) struct Source {
-    /// The columns, and frequencies on them as they were drawn.
+pub(crate) struct Source {
+    /// The columns, and frequencies on them of this metric.
     pub(super) settled: Settled,
     pub(super) metric: Metric,
     /// Over how many scales: 1 for one, else up to this factor.
@@ -45,6 +46,20 @@ impl Source {
     fn columns(&self) -> usize {
         self.settled.frame.theta.len()
     }
+
+    /// Whether turned frequencies are so much better than these along the axes that nothing else need be tried.
+    pub(super) fn settles_it(&self, axes: &Self) -> bool {
+        self.settled.loss < (1.0 - SETTLES_IT) * axes.settled.loss
+    }
+
+    /// Without the columns whose absence the held-out rows do not notice.
+    fn with_fewer_columns(&self, trial: &Trial<'_>) -> Option<Self> {
+        let settled = drop_columns(trial.setting.problem, &trial.search, &self.settled, trial.linear);
+        let before = &self.settled.frame.map.support;
+        let kept: Vec<usize> =
+            settled.frame.map.support.iter().filter_map(|j| before.binary_search(j).ok()).collect();
+        Some(Self { metric: self.metric.on(&kept)?, settled, reach: self.reach })
+    }
 }
 
 /// What the frequencies are learned from, and what came of it.
@@ -57,41 +72,48 @@ pub(super) struct Learning {
 impl Trial<'_> {
     /// Learned from features along the axes or turned, of one scale or several, on few columns or all: a few steps from
     /// each, then on from what does best on the held-out rows.
-    pub(super) fn best_learning(
-        &self,
-        settled: Settled,
-        rng: &mut Stream,
-        watch: &mut Watch<'_>,
-    ) -> Learning {
-        let mut fewer = Source::new(drop_columns(self.setting.problem, &self.search, &settled, self.linear));
+    pub(super) fn best_learning(&self, source: Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Learning {
+        let mut fewer = source.with_fewer_columns(self).unwrap_or_else(|| source.clone());
         if self.recipe.learned == 0 {
             return Learning { source: fewer, learned: None };
         }
-        let all = Source::new(settled);
-        let turned = self.turned_source(&mut fewer, rng, watch);
-        let settles_it = |s: &Source| s.settled.loss < (1.0 - SETTLES_IT) * fewer.settled.loss;
-        let mut contest = Contest { trial: self, rng, leader: None };
-        if !turned.as_ref().is_some_and(|s| settles_it(s) || watch.stopped()) {
-            contest.enter(fewer.clone(), watch);
+        let turned = self.turned_source(&mut fewer, &self.search, rng, watch);
+        let settled_it = turned
+            .as_ref()
+            .is_some_and(|t| fewer.metric.is_turned() || t.settles_it(&fewer) || watch.stopped());
+        let mut contest = Contest { trial: self, start: rng.clone(), rng, leader: None };
+        if !settled_it {
+            contest.enter(fewer.clone(), WORTH_MORE, watch);
         }
         if let Some(turned) = turned {
-            contest.enter(turned, watch);
+            contest.enter(turned, WORTH_MORE, watch);
         }
         // A function with detail on several scales is learned better from features of several scales.
         let leading = contest.leading().clone();
-        contest.enter(Source { reach: REACH, ..leading }, watch);
+        if !settled_it {
+            contest.enter(Source { reach: REACH, ..leading }, WORTH_MORE, watch);
+        }
         // A column that the relevances alone can do without may still be of use to learned frequencies.
         let leading = contest.leading();
-        if fewer.columns() < all.columns() && !leading.metric.is_turned() {
-            let reach = leading.reach;
-            contest.enter(Source { reach, ..all }, watch);
+        if fewer.columns() < source.columns() && !leading.metric.is_turned() {
+            let all = Source { reach: leading.reach, ..self.at_best_penalty(source) };
+            contest.enter(all, UNNOTICED, watch);
         }
         let (source, mut learned) = contest.leader.expect("a source was entered");
         if !watch.stopped() {
             let alphas = self.learning_alphas(&source);
-            learned = self.settle(learned.frame, &alphas, self.recipe.steps, true, watch);
+            learned = self.settle(&self.search, learned.frame, &alphas, self.recipe.steps, true, watch);
         }
         Learning { source, learned: Some(learned) }
+    }
+
+    /// With the penalty that does best on the held-out rows.
+    fn at_best_penalty(&self, mut source: Source) -> Source {
+        let Settled { frame, alpha, loss } = &mut source.settled;
+        let head = HeadPlan { alpha: *alpha, linear: self.linear };
+        let found = choose(self.setting.problem, &self.search, frame, head, self.range);
+        (*alpha, *loss) = (found.alpha, found.loss);
+        source
     }
 
     /// From strong to weak, around what is right for frequencies as drawn.
@@ -101,21 +123,32 @@ impl Trial<'_> {
     }
 
     /// Turned, if that clearly helps: with other frequencies than those it was found with, and more than the right penalty
-    /// does, which `from` gets too.
-    fn turned_source(&self, from: &mut Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Option<Source> {
+    /// does, which `from` gets too. What has been turned before is only turned further.
+    pub(super) fn turned_source(
+        &self,
+        from: &mut Source,
+        split: &Split,
+        rng: &mut Stream,
+        watch: &mut Watch<'_>,
+    ) -> Option<Source> {
         if !self.may_turn(from.columns()) || watch.stopped() {
             return None;
         }
         let Settled { frame, alpha, .. } = &from.settled;
-        let Turned { settled, metric, before } = self.turned(&frame.map, from.metric.clone(), *alpha, watch);
+        let drawn = on_columns(self.first_draw().0, &frame.map.support);
+        let Turned { settled, metric, before } =
+            self.turned(&drawn, from.metric.clone(), *alpha, split, watch);
         (from.settled.alpha, from.settled.loss) = before;
-        if !metric.is_turned() || settled.loss >= from.settled.loss * (1.0 - WORTH_MORE) {
+        let turned = Source { settled, metric, reach: from.reach };
+        if from.metric.is_turned() {
+            return Some(turned);
+        }
+        if !turned.metric.is_turned() || turned.settled.loss >= from.settled.loss * (1.0 - WORTH_MORE) {
             return None;
         }
-        let turned = Source { settled, metric, reach: from.reach };
         let losses = |source: &Source, rng: &mut Stream| {
             let frame = self.draw_from(source, self.recipe.search_features, rng);
-            self.row_losses(&Settled { frame, ..source.settled })
+            self.losses_with(&Settled { frame, ..source.settled }, self.linear, split)
         };
         let (before, after) = (losses(from, &mut rng.clone()), losses(&turned, rng));
         clearly_smaller(&after, &before, SURE_OF_TURNING).then_some(turned)
@@ -129,24 +162,28 @@ impl Trial<'_> {
     }
 }
 
-/// Sources take a few steps each; one that is entered later must do better by a margin.
+/// Sources take a few steps each; one that is entered later must do better by a share of the loss. All draw the same
+/// numbers, so that luck does not decide.
 struct Contest<'a, 'b> {
     trial: &'a Trial<'a>,
+    start: Stream,
+    /// Where the stream stands after the draws.
     rng: &'b mut Stream,
     leader: Option<(Source, Settled)>,
 }
 
 impl Contest<'_, '_> {
-    fn enter(&mut self, source: Source, watch: &mut Watch<'_>) {
+    fn enter(&mut self, source: Source, share: f64, watch: &mut Watch<'_>) {
         if self.leader.is_some() && watch.stopped() {
             return;
         }
         let trial = self.trial;
         let alphas = trial.learning_alphas(&source);
+        *self.rng = self.start.clone();
         let frame = trial.draw_from(&source, trial.recipe.learned, self.rng);
         let steps = FIRST_STEPS.min(trial.recipe.steps);
-        let learned = trial.settle(frame, &alphas[..1], steps, true, watch);
-        let wins = |(_, best): &(Source, Settled)| learned.loss < best.loss * (1.0 - WORTH_MORE);
+        let learned = trial.settle(&trial.search, frame, &alphas[..1], steps, true, watch);
+        let wins = |(_, best): &(Source, Settled)| learned.loss < best.loss * (1.0 - share);
         if self.leader.as_ref().is_none_or(wins) {
             self.leader = Some((source, learned));
         }

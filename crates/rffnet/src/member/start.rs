@@ -3,10 +3,11 @@
 use crate::features::{FeatureMap, Weights, mean_squared_slopes};
 use crate::init;
 use crate::solver::budget::Watch;
+use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
-use crate::solver::varpro::{Frame, Settled, Stage, settle};
+use crate::solver::varpro::{Frame, Settled};
 
-use super::{BLIND_ALPHA, Trial};
+use super::{BLIND_ALPHA, Source, Trial};
 
 /// The penalty that starts are compared at.
 const START_ALPHA: f64 = 1e-3;
@@ -18,25 +19,48 @@ const START_STEPS: usize = 6;
 const REWEIGHTINGS: usize = 3;
 
 impl Trial<'_> {
+    /// What the first network's features are drawn from: turned, where a look at few rows shows that relevances alone are
+    /// far from what turning reaches; else along the axes.
+    pub(crate) fn source(&self, watch: &mut Watch<'_>) -> Source {
+        self.turned_early(watch).unwrap_or_else(|| Source::new(self.relevances(watch)))
+    }
+
+    /// The relevances alone, with frequencies as drawn.
+    pub(crate) fn relevances(&self, watch: &mut Watch<'_>) -> Settled {
+        self.relevances_on(&self.search, watch)
+    }
+
+    fn relevances_on(&self, split: &Split, watch: &mut Watch<'_>) -> Settled {
+        let start = self.best_start(split, watch);
+        self.settle(split, start.frame, &self.alphas, self.recipe.steps, false, watch)
+    }
+
+    /// Turned on few rows, if that leaves far less to explain than relevances that have settled on the same rows.
+    fn turned_early(&self, watch: &mut Watch<'_>) -> Option<Source> {
+        let few = self.search.with_fewer(self.recipe.few_rows);
+        if self.recipe.learned == 0 || few.train.len() == self.search.train.len() {
+            return None;
+        }
+        let mut axes = Source::new(self.relevances_on(&few, watch));
+        let (_, mut rng) = self.first_draw();
+        let turned = self.turned_source(&mut axes, &few, &mut rng, watch)?;
+        turned.settles_it(&axes).then_some(turned)
+    }
+
     /// A few steps from each start; the one with the smallest validation loss.
-    pub(super) fn best_start(&self, watch: &mut Watch<'_>) -> Settled {
+    fn best_start(&self, split: &Split, watch: &mut Watch<'_>) -> Settled {
         let (map, _) = self.first_draw();
         let d = map.support.len() as f32;
         let range: Vec<f32> = map.support.iter().map(|&j| self.setting.range[j]).collect();
         let even = |scale: f32| vec![scale / d.sqrt(); map.support.len()];
         let mut starts = vec![even(1.0), even(3.0), init::constant(&range, map.columns())];
-        starts.push(self.reweighted(&map, even(1.5)));
+        starts.push(self.reweighted(&map, even(1.5), &split.train));
         let alphas = [if self.holds_out() { START_ALPHA } else { BLIND_ALPHA }];
-        let stage = Stage {
-            alphas: &alphas,
-            steps: START_STEPS.min(self.recipe.steps),
-            spectrum: false,
-            linear: self.linear,
-        };
+        let steps = START_STEPS.min(self.recipe.steps);
         let mut best: Option<Settled> = None;
         for theta in starts {
             let frame = Frame { map: map.clone(), theta };
-            let settled = settle(self.setting.problem, &self.search, frame, &stage, watch);
+            let settled = self.settle(split, frame, &alphas, steps, false, watch);
             if best.as_ref().is_none_or(|b| settled.loss < b.loss) {
                 best = Some(settled);
             }
@@ -49,8 +73,8 @@ impl Trial<'_> {
 
     /// Relevances in proportion to the slopes of the fit with the relevances before, of unchanged length: columns that
     /// act only through interactions rise out of the noise.
-    fn reweighted(&self, map: &FeatureMap, start: Vec<f32>) -> Vec<f32> {
-        let (p, rows) = (self.setting.problem, &self.search.train);
+    fn reweighted(&self, map: &FeatureMap, start: Vec<f32>, rows: &[usize]) -> Vec<f32> {
+        let p = self.setting.problem;
         let length = |theta: &[f32]| theta.iter().map(|t| t * t).sum::<f32>().sqrt();
         let wanted = length(&start);
         let mut theta = start;

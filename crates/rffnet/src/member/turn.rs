@@ -7,6 +7,7 @@
 use crate::features::{FeatureMap, mean_outer_slopes};
 use crate::normal::Factor;
 use crate::solver::budget::Watch;
+use crate::solver::descent::Split;
 use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::{Frame, Settled};
 
@@ -44,6 +45,24 @@ impl Metric {
         let turned = Self::Turned(Factor::new(&even, columns, columns, |_| JITTER).rows(), columns);
         let factor = size / turned.size();
         factor.is_finite().then(|| turned.times(factor))
+    }
+
+    /// For some of the columns.
+    pub(super) fn on(&self, kept: &[usize]) -> Option<Self> {
+        let (root, d) = match self {
+            Self::Axes(theta) => return Some(Self::Axes(kept.iter().map(|&a| theta[a]).collect())),
+            Self::Turned(root, d) => (root, *d),
+        };
+        let row = |a: usize| &root[a * d..(a + 1) * d];
+        let k = kept.len();
+        let mut covariance = vec![0.0; k * k];
+        for (i, &a) in kept.iter().enumerate() {
+            for (j, &b) in kept[..=i].iter().enumerate() {
+                covariance[i * k + j] = row(a).iter().zip(row(b)).map(|(a, b)| *a as f64 * *b as f64).sum();
+            }
+        }
+        let size = (0..k).map(|i| covariance[i * k + i]).sum::<f64>().sqrt();
+        Self::new(&covariance, k, size as f32)
     }
 
     /// The root of the covariance's trace.
@@ -112,13 +131,14 @@ impl Trial<'_> {
         drawn: &FeatureMap,
         metric: Metric,
         alpha: f64,
+        split: &Split,
         watch: &mut Watch<'_>,
     ) -> Turned {
         let problem = self.setting.problem;
         let try_out = |metric: Metric, alpha: f64, range| {
             let frame = metric.apply(drawn.clone());
             let head = HeadPlan { alpha, linear: self.linear };
-            let found = choose(problem, &self.search, &frame, head, range);
+            let found = choose(problem, split, &frame, head, range);
             Turn { metric, frame, found }
         };
         let mut at = try_out(metric, alpha, self.range);
@@ -127,7 +147,7 @@ impl Trial<'_> {
             if watch.overdue() {
                 break;
             }
-            let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &self.search.train);
+            let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &split.train);
             let Some(metric) = Metric::new(&outer, drawn.support.len(), at.metric.size()) else { break };
             // The size that does best, with the penalty as it is.
             let next = walk(

@@ -24,6 +24,11 @@ impl Split {
         Self { train, validation: order }
     }
 
+    /// With the first of its training rows only.
+    pub(crate) fn with_fewer(&self, rows: usize) -> Self {
+        Self { train: self.train[..rows.min(self.train.len())].to_vec(), validation: self.validation.clone() }
+    }
+
     /// What a fit is judged on: the rows held out, or all where there are none.
     pub(crate) fn judges(&self) -> &[usize] {
         if self.validation.is_empty() { &self.train } else { &self.validation }
