@@ -53,9 +53,10 @@ spectrum : {'fixed', 'learned', 'auto'}, default=None
 linear : bool, default=None
     Linear terms beside the random features (varpro); None is True.
 committee : int, default=None
-    Networks that are averaged (varpro); None is 1, 5 or 8 by effort, and up to 8 or 12 on few rows.
+    Networks that are averaged (varpro); None is 1, 6 or 8 by effort, up to 8 or 12 where work is left, and 1 where
+    the first leaves next to nothing.
 effort : {'quick', 'normal', 'thorough'}, default=None
-    How much work to do (varpro): an eighth of normal, or five times as much.
+    How much work to do (varpro): a tenth of normal, or five times as much.
 budget : float, default=None
     Seconds after which to stop with what there is (varpro).
 warm_start : bool, default=False

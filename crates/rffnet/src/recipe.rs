@@ -5,7 +5,7 @@ use crate::normal::MANY_COLUMNS;
 use crate::params::{Effort, Plan, SpectrumMode};
 
 /// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 2.8e10;
+const WORK: f64 = 2.4e10;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
@@ -20,10 +20,11 @@ const CLASS_STEPS: f64 = 10.0 * 25.0;
 /// Multiplications of a cosine and its sine, about.
 const WAVE: f64 = 30.0;
 
-/// Shares of the work: the search for relevances, learning the spectrum, the final heads.
+/// Shares of the work: the search for relevances, learning the spectrum (of numbers and of classes, which tell less about
+/// it), the final heads.
 const SEARCH: f64 = 0.3;
-const LEARN: f64 = 0.4;
-const FINISH: f64 = 0.15;
+const LEARN: (f64, f64) = (0.55, 0.4);
+const FINISH: f64 = 0.25;
 
 /// Features to search with: enough to tell columns apart, few enough for many evaluations.
 const SEARCH_FEATURES: usize = 300;
@@ -56,7 +57,7 @@ impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
         let effort = match plan.effort {
-            Effort::Quick => 0.09,
+            Effort::Quick => 0.1,
             Effort::Normal => 1.0,
             Effort::Thorough => 5.0,
         };
@@ -66,8 +67,8 @@ impl Recipe {
         let (fewest, most_members) = plan.committee.map_or(
             match plan.effort {
                 Effort::Quick => (1, 1),
-                Effort::Normal => (7, 8),
-                Effort::Thorough => (10, 14),
+                Effort::Normal => (6, 8),
+                Effort::Thorough => (8, 12),
             },
             |asked| (asked, asked),
         );
@@ -100,7 +101,8 @@ impl Recipe {
         let affordable = SEARCH * each / (EVALUATIONS * cost(search_features));
         let few_rows = enough.min(n) as usize;
         let search_rows = affordable.max(enough).min(n) as usize;
-        let learned = features(LEARN * each / (EVALUATIONS * search_rows as f64), most / 4.0);
+        let share = if classes { LEARN.1 } else { LEARN.0 };
+        let learned = features(share * each / (EVALUATIONS * search_rows as f64), most / 4.0);
         // The final head is solved for a few penalties; a regression's needs the Gram matrix just once.
         let heads = if classes { 4.0 } else { 2.0 };
         let total = features(FINISH * each / (heads * n), most);

@@ -465,8 +465,9 @@ fn a_committee_is_in_the_file_and_averaged() {
 
 #[test]
 fn effort_decides_how_many_networks_there_are() {
-    let x = normal_rows(40, 2, 229);
-    let y = target(&x, 2, |r| (r[0] as f64).sin());
+    let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
+    let mut y = target(&x, 2, |r| (r[0] as f64).sin());
+    y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
     for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
         let params = Params { effort: Some(effort), epochs: Some(3), ..Params::default() };
         let model = sound(&params, &regression(&x, 2, &y));
@@ -474,6 +475,31 @@ fn effort_decides_how_many_networks_there_are() {
         let chosen = &model.summary().chosen;
         assert!(chosen.contains(&format!("{} features", model.random_features())), "{chosen}");
     }
+}
+
+#[test]
+fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
+    let x = normal_rows(300, 2, 231);
+    let y = target(&x, 2, |r| (r[0] as f64).sin());
+    let data = regression(&x, 2, &y);
+    let networks = |params: Params| sound(&params, &data).committee();
+    assert_eq!(networks(Params { epochs: Some(10), ..Params::default() }), 1);
+    assert_eq!(networks(Params { epochs: Some(10), committee: Some(3), ..Params::default() }), 3);
+    let thorough = Params { epochs: Some(3), effort: Some(Effort::Thorough), ..Params::default() };
+    assert!(networks(thorough) >= 8);
+}
+
+/// With many rows, a look at few of them is enough to turn, and the other columns are dropped on the way.
+#[test]
+fn many_rows_are_turned_at_first_sight() {
+    let (x, fresh) = (normal_rows(3000, 12, 252), normal_rows(500, 12, 253));
+    let f = |r: &[f32]| (r[..4].iter().map(|&v| v as f64).sum::<f64>().powi(2) + 0.1).ln();
+    let (y, expected) = (target(&x, 12, f), target(&fresh, 12, f));
+    let model = sound(&quick(), &regression(&x, 12, &y));
+    let chosen = &model.summary().chosen;
+    assert!(chosen.contains("4 of 12 columns in them, turned"), "{chosen}");
+    let score = r2(&model, &fresh, 12, &expected);
+    assert!(score > 0.97, "{score}");
 }
 
 /// A function of one direction through five columns: frequencies turn towards it, and no axis is preferred.

@@ -18,8 +18,8 @@ pub(super) struct Finished {
 }
 
 impl Trial<'_> {
-    /// Fresh features have one scale or several: the first member tries both ways with a few of them, the others follow.
-    /// Once stopped, what has been learned has to do.
+    /// Fresh features have one scale or several: the first member tries both ways, the others follow. Once stopped, what
+    /// has been learned has to do.
     pub(super) fn finish(
         &self,
         learning: &Learning,
@@ -33,25 +33,22 @@ impl Trial<'_> {
         let head = HeadPlan { alpha, linear: self.linear };
         let range = self.range.filter(|_| !watch.stopped());
         let without = watch.stopped() || self.recipe.fresh == 0;
-        let with = |features: usize, reach: f32| {
+        let with = |reach: f32| {
             let drawn = (!without).then(|| {
                 let source = Source { reach, ..source.clone() };
-                self.draw_from(&source, features, &mut rng.clone())
+                self.draw_from(&source, self.recipe.fresh, &mut rng.clone())
             });
             let kept = (learned.is_none() && without).then_some(&settled.frame);
             let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), drawn.as_ref().or(kept));
             let found = choose(self.setting.problem, &self.split, &frame, head, range);
             Finished { frame, found, fresh_reach: reach }
         };
-        let few = self.recipe.fresh.min(self.recipe.search_features);
-        let tried = |reach: f32| with(few, reach).found.loss;
-        let other = if source.reach == 1.0 { REACH } else { 1.0 };
-        let fresh_reach = match guided {
-            Some(reach) => reach,
-            None if !without && tried(other) < tried(source.reach) => other,
-            None => source.reach,
-        };
-        with(self.recipe.fresh, fresh_reach)
+        let first = with(guided.unwrap_or(source.reach));
+        if without || guided.is_some() {
+            return first;
+        }
+        let second = with(if source.reach == 1.0 { REACH } else { 1.0 });
+        if second.found.loss < first.found.loss { second } else { first }
     }
 }
 

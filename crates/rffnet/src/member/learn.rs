@@ -81,7 +81,7 @@ impl Trial<'_> {
         let settled_it = turned
             .as_ref()
             .is_some_and(|t| fewer.metric.is_turned() || t.settles_it(&fewer) || watch.stopped());
-        let mut contest = Contest { trial: self, start: rng.clone(), rng, leader: None };
+        let mut contest = Contest { trial: self, rng, leader: None };
         if !settled_it {
             contest.enter(fewer.clone(), WORTH_MORE, watch);
         }
@@ -162,12 +162,10 @@ impl Trial<'_> {
     }
 }
 
-/// Sources take a few steps each; one that is entered later must do better by a share of the loss. All draw the same
-/// numbers, so that luck does not decide.
+/// Sources take a few steps each; one that is entered later must do better by a share of the loss. Each draws
+/// anew: what goes on are the leader's own features, so luck with them counts.
 struct Contest<'a, 'b> {
     trial: &'a Trial<'a>,
-    start: Stream,
-    /// Where the stream stands after the draws.
     rng: &'b mut Stream,
     leader: Option<(Source, Settled)>,
 }
@@ -179,7 +177,6 @@ impl Contest<'_, '_> {
         }
         let trial = self.trial;
         let alphas = trial.learning_alphas(&source);
-        *self.rng = self.start.clone();
         let frame = trial.draw_from(&source, trial.recipe.learned, self.rng);
         let steps = FIRST_STEPS.min(trial.recipe.steps);
         let learned = trial.settle(&trial.search, frame, &alphas[..1], steps, true, watch);

@@ -202,6 +202,18 @@ mod tests {
     }
 
     #[test]
+    fn fewer_columns_have_the_part_of_the_covariance_that_is_theirs() {
+        // LL' for L = [2 0 0; 1 1 0; 3 1 1], rows and columns 0 and 2.
+        let metric = Metric::Turned(vec![2.0, 0.0, 0.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0], 3);
+        let Some(Metric::Turned(root, 2)) = metric.on(&[0, 2]) else { panic!("turned") };
+        for (at, expected) in [(0, 2.0), (1, 0.0), (2, 3.0), (3, 2f32.sqrt())] {
+            assert!((root[at] - expected).abs() < 1e-4, "{root:?}");
+        }
+        let Some(Metric::Axes(theta)) = Metric::Axes(vec![1.0, 2.0, 3.0]).on(&[1]) else { panic!("axes") };
+        assert_eq!(theta, [2.0]);
+    }
+
+    #[test]
     fn a_network_without_slopes_gives_no_direction() {
         assert!(Metric::new(&[0.0; 4], 2, 1.0).is_none());
         assert!(Metric::new(&[f64::NAN, 0.0, 0.0, 1.0], 2, 1.0).is_none());
