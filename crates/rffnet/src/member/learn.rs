@@ -21,7 +21,7 @@ const UNNOTICED: f64 = 0.0005;
 pub(super) const REACH: f32 = 4.0;
 
 /// Steps from each source before they are compared, and what one must gain over a simpler one.
-const FIRST_STEPS: usize = 10;
+const FIRST_STEPS: usize = 20;
 const WORTH_MORE: f64 = 0.003;
 
 /// Turning must gain that too, by so many standard errors; beyond the second share nothing else is tried.
