@@ -101,7 +101,7 @@ param_options! {
     /// Linear terms beside the features; varpro [default: true]
     #[arg(long, help_heading = "Model", value_name = "BOOL")]
     linear: bool,
-    /// Networks that are averaged; varpro [default: by effort 1, 6 or 8, or what the work allows; 1 if the first is as good as exact]
+    /// Networks that are averaged; varpro [default: by effort 1, 6 or 8, for classes 1, 8 or 10; more where work is left; 1 where the first leaves next to nothing]
     #[arg(long, help_heading = "Model", value_name = "M", value_parser = values::whole::<usize>)]
     committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),

@@ -4,8 +4,8 @@
 use crate::normal::MANY_COLUMNS;
 use crate::params::{Effort, Plan, SpectrumMode};
 
-/// Multiplications spent on 200 rows of 10 columns, at normal effort.
-const WORK: f64 = 2.4e10;
+/// Multiplications spent on a network of 200 rows and 10 columns, at normal effort.
+const WORK: f64 = 4e9;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
 const MANY: f64 = 50_000.0;
@@ -56,22 +56,18 @@ pub(crate) struct Recipe {
 impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
-        let effort = match plan.effort {
-            Effort::Quick => 0.1,
-            Effort::Normal => 1.0,
-            Effort::Thorough => 5.0,
+        let classes = plan.loss.is_classification();
+        // Labels are noise around a probability: networks differ more, and more of them are averaged.
+        let (effort, networks, most_networks) = match (plan.effort, classes) {
+            (Effort::Quick, _) => (0.6, 1, 1),
+            (Effort::Normal, false) => (1.0, 6, 8),
+            (Effort::Normal, true) => (1.0, 8, 8),
+            (Effort::Thorough, false) => (4.0, 8, 12),
+            (Effort::Thorough, true) => (4.0, 10, 12),
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
-        let classes = plan.loss.is_classification();
-        let work = effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
-        let (fewest, most_members) = plan.committee.map_or(
-            match plan.effort {
-                Effort::Quick => (1, 1),
-                Effort::Normal => (6, 8),
-                Effort::Thorough => (8, 12),
-            },
-            |asked| (asked, asked),
-        );
+        let work = networks as f64 * effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
+        let (fewest, most_members) = plan.committee.map_or((networks, most_networks), |asked| (asked, asked));
         let each = work / fewest as f64;
         let k = outputs as f64;
         let grams = if classes { CLASS_GRAMS * k } else { 1.0 };
