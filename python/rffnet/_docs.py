@@ -53,8 +53,8 @@ spectrum : {'fixed', 'learned', 'auto'}, default=None
 linear : bool, default=None
     Linear terms beside the random features (varpro); None is True.
 committee : int, default=None
-    Networks that are averaged (varpro); None is 1, 6 or 8 by effort (classes: 1, 8 or 10), up to 8 or 12 where work is
-    left, and 1 where the first leaves next to nothing.
+    Networks that are averaged (varpro); None is 1, 6 or 8 by effort, up to 8 or 12 where work is left, and 1 where
+    the first leaves next to nothing.
 effort : {'quick', 'normal', 'thorough'}, default=None
     How much work to do (varpro): a tenth of normal, or five times as much.
 budget : float, default=None

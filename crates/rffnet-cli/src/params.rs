@@ -101,7 +101,7 @@ param_options! {
     /// Linear terms beside the features; varpro [default: true]
     #[arg(long, help_heading = "Model", value_name = "BOOL")]
     linear: bool,
-    /// Networks that are averaged; varpro [default: by effort 1, 6 or 8, for classes 1, 8 or 10; more where work is left; 1 where the first leaves next to nothing]
+    /// Networks that are averaged; varpro [default: by effort 1, 6 or 8, more where work is left; 1 where the first leaves next to nothing]
     #[arg(long, help_heading = "Model", value_name = "M", value_parser = values::whole::<usize>)]
     committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),
@@ -110,7 +110,7 @@ param_options! {
             paper's preset", |_| SolverKind::Auto.to_string()))]
     solver: SolverKind,
     #[arg(long, help_heading = "Optimisation", value_parser = named(Effort::ALL),
-        help = with_default("How much work to do: an eighth of normal, or five times as much; varpro",
+        help = with_default("How much work to do: a tenth of normal, or five times as much; varpro",
             |p| p.effort.to_string()))]
     effort: Effort,
     /// Stop after so many seconds with what there is; varpro [default: none]

@@ -7,7 +7,8 @@
 //! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak; the first member does so with the columns
 //!    in several shapes, and takes the safest unless the held-out rows clearly prefer another;
 //! 3. **drop** columns whose absence the held-out rows do not notice;
-//! 4. **turn**: frequencies follow the directions in which the network changes, where the held-out rows like that;
+//! 4. **turn**: frequencies follow the directions in which the network changes, where the held-out rows like that; of many
+//!    rows, few are looked at first, and where turning takes much off their loss, 1 and 2 are left out;
 //! 5. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
 //! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.

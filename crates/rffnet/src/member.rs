@@ -39,6 +39,9 @@ const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
 const SURE_OF_LINEAR: f64 = 2.0;
 const WORTH_LINEAR: f64 = 0.25;
 
+/// Held-out rows that can tell a network that needs no company.
+const JURY: usize = 50;
+
 /// One trained network of the committee.
 pub(crate) struct Member {
     pub(crate) map: FeatureMap,
@@ -52,9 +55,9 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Whether the held-out rows find less than this share of the constant's loss left.
+    /// Whether the held-out rows find less than this share of the constant's loss left, and are enough to say so.
     pub(crate) fn is_enough(&self, share: f64) -> bool {
-        self.held_out > 0 && self.loss < share * self.baseline
+        self.held_out >= JURY && self.loss < share * self.baseline
     }
 }
 

@@ -53,7 +53,7 @@ named_enum! {
 named_enum! {
     /// How much work is done, with the varpro solver.
     pub enum Effort "effort" {
-        /// An eighth of normal.
+        /// A tenth of normal.
         Quick => "quick",
         /// About 0.1 s for 200 x 10, 15 s for 10,000 x 20, two minutes for 50,000 x 100.
         Normal => "normal",
@@ -141,7 +141,7 @@ named_enum! {
 /// | `missing` | `error` | missing values | `error`, `mean` |
 /// | `spectrum` | `auto` | learn frequencies too (varpro) | see [`SpectrumMode`] |
 /// | `linear` | true | linear terms beside the features (varpro) | |
-/// | `committee` | by effort: 1, 6, 8, for classes 1, 8, 10; up to 8, 12 where work is left; 1 where the first leaves next to nothing | networks that are averaged (varpro) | at least 1 |
+/// | `committee` | by effort: 1, 6, 8; up to 8, 12 where work is left; 1 where the first leaves next to nothing | networks that are averaged (varpro) | at least 1 |
 /// | `effort` | `normal` | how much work to do (varpro) | see [`Effort`] |
 /// | `budget` | none | seconds after which to stop with what there is (varpro) | above 0 |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -57,13 +57,10 @@ impl Recipe {
     pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
         let (n, d) = (rows as f64, columns as f64);
         let classes = plan.loss.is_classification();
-        // Labels are noise around a probability: networks differ more, and more of them are averaged.
-        let (effort, networks, most_networks) = match (plan.effort, classes) {
-            (Effort::Quick, _) => (0.6, 1, 1),
-            (Effort::Normal, false) => (1.0, 6, 8),
-            (Effort::Normal, true) => (1.0, 8, 8),
-            (Effort::Thorough, false) => (4.0, 8, 12),
-            (Effort::Thorough, true) => (4.0, 10, 12),
+        let (effort, networks, most_networks) = match plan.effort {
+            Effort::Quick => (0.6, 1, 1),
+            Effort::Normal => (1.0, 6, 8),
+            Effort::Thorough => (4.0, 8, 12),
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
         let work = networks as f64 * effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);

@@ -492,7 +492,7 @@ fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
 /// With many rows, a look at few of them is enough to turn, and the other columns are dropped on the way.
 #[test]
 fn many_rows_are_turned_at_first_sight() {
-    let (x, fresh) = (normal_rows(3000, 12, 252), normal_rows(500, 12, 253));
+    let (x, fresh) = (normal_rows(4000, 12, 252), normal_rows(500, 12, 253));
     let f = |r: &[f32]| (r[..4].iter().map(|&v| v as f64).sum::<f64>().powi(2) + 0.1).ln();
     let (y, expected) = (target(&x, 12, f), target(&fresh, 12, f));
     let model = sound(&quick(), &regression(&x, 12, &y));

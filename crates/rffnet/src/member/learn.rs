@@ -108,7 +108,7 @@ impl Trial<'_> {
     }
 
     /// With the penalty that does best on the held-out rows.
-    fn at_best_penalty(&self, mut source: Source) -> Source {
+    pub(super) fn at_best_penalty(&self, mut source: Source) -> Source {
         let Settled { frame, alpha, loss } = &mut source.settled;
         let head = HeadPlan { alpha: *alpha, linear: self.linear };
         let found = choose(self.setting.problem, &self.search, frame, head, self.range);

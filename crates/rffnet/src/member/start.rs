@@ -18,6 +18,9 @@ const START_STEPS: usize = 6;
 /// Rounds of re-weighting by slopes.
 const REWEIGHTINGS: usize = 3;
 
+/// A first look at few rows is worth while where there are so many times more.
+const FEW: usize = 2;
+
 impl Trial<'_> {
     /// What the first network's features are drawn from: turned, where a look at few rows shows that relevances alone are
     /// far from what turning reaches; else along the axes.
@@ -35,16 +38,24 @@ impl Trial<'_> {
         self.settle(split, start.frame, &self.alphas, self.recipe.steps, false, watch)
     }
 
-    /// Turned on few rows, if that leaves far less to explain than relevances that have settled on the same rows.
+    /// Turned on few rows, if that leaves far less to explain than relevances that have settled on the same rows; these, if
+    /// the fit has to end.
     fn turned_early(&self, watch: &mut Watch<'_>) -> Option<Source> {
         let few = self.search.with_fewer(self.recipe.few_rows);
-        if self.recipe.learned == 0 || few.train.len() == self.search.train.len() {
+        let saves_work = FEW * few.train.len() <= self.search.train.len();
+        let may_turn = self.recipe.learned > 0 && self.may_turn(self.setting.support().len());
+        if !saves_work || !may_turn || watch.stopped() {
             return None;
         }
         let mut axes = Source::new(self.relevances_on(&few, watch));
         let (_, mut rng) = self.first_draw();
-        let turned = self.turned_source(&mut axes, &few, &mut rng, watch)?;
-        turned.settles_it(&axes).then_some(turned)
+        let turned = self.turned_source(&mut axes, &few, &mut rng, watch).filter(|t| t.settles_it(&axes));
+        // From here on losses are of heads on all rows of the search.
+        match turned {
+            Some(turned) => Some(self.at_best_penalty(turned)),
+            None if watch.stopped() => Some(self.at_best_penalty(axes)),
+            None => None,
+        }
     }
 
     /// A few steps from each start; the one with the smallest validation loss.
