@@ -1,12 +1,10 @@
 //! Frequencies and phases join the relevances.
 
-use crate::features::{Problem, mean_loss};
 use crate::fit::clearly_smaller;
-use crate::normal::Linear;
 use crate::rng::Stream;
 use crate::solver::budget::Watch;
 use crate::solver::descent::Split;
-use crate::solver::reduced::{HeadPlan, Reduced};
+use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::{Frame, Settled};
 
 use super::head::choose;
@@ -51,15 +49,6 @@ impl Source {
     pub(super) fn settles_it(&self, axes: &Self) -> bool {
         self.settled.loss < (1.0 - SETTLES_IT) * axes.settled.loss
     }
-
-    /// Without the columns whose absence the held-out rows do not notice.
-    fn with_fewer_columns(&self, trial: &Trial<'_>) -> Option<Self> {
-        let settled = drop_columns(trial.setting.problem, &trial.search, &self.settled, trial.linear);
-        let before = &self.settled.frame.map.support;
-        let kept: Vec<usize> =
-            settled.frame.map.support.iter().filter_map(|j| before.binary_search(j).ok()).collect();
-        Some(Self { metric: self.metric.on(&kept)?, settled, reach: self.reach })
-    }
 }
 
 /// What the frequencies are learned from, and what came of it.
@@ -73,7 +62,7 @@ impl Trial<'_> {
     /// Learned from features along the axes or turned, of one scale or several, on few columns or all: a few steps from
     /// each, then on from what does best on the held-out rows.
     pub(super) fn best_learning(&self, source: Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Learning {
-        let mut fewer = source.with_fewer_columns(self).unwrap_or_else(|| source.clone());
+        let mut fewer = self.with_fewer_columns(&source).unwrap_or_else(|| source.clone());
         if self.recipe.learned == 0 {
             return Learning { source: fewer, learned: None };
         }
@@ -105,6 +94,35 @@ impl Trial<'_> {
             learned = self.settle(&self.search, learned.frame, &alphas, self.recipe.steps, true, watch);
         }
         Learning { source, learned: Some(learned) }
+    }
+
+    /// Without as many columns of small relevance as the held-out rows do not notice; `None` if they notice every one.
+    fn with_fewer_columns(&self, source: &Source) -> Option<Source> {
+        let Settled { frame, alpha, loss } = &source.settled;
+        let largest = frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
+        if !self.holds_out() || largest == 0.0 {
+            return None;
+        }
+        let head = HeadPlan { alpha: *alpha, linear: self.linear };
+        let mut tried = 0;
+        for share in DROPS {
+            let stays = |theta: f32| theta.abs() >= share * largest;
+            let kept: Vec<usize> = (0..source.columns()).filter(|&a| stays(frame.theta[a])).collect();
+            if kept.len() == source.columns() {
+                break;
+            }
+            if kept.len() == tried {
+                continue;
+            }
+            tried = kept.len();
+            let frame = frame.keep(|_, theta| stays(theta));
+            let found = choose(self.setting.problem, &self.search, &frame, head, None);
+            if found.loss <= loss * (1.0 + UNNOTICED) {
+                let settled = Settled { frame, alpha: *alpha, loss: found.loss };
+                return Some(Source { metric: source.metric.on(&kept)?, settled, reach: source.reach });
+            }
+        }
+        None
     }
 
     /// With the penalty that does best on the held-out rows.
@@ -189,27 +207,4 @@ impl Contest<'_, '_> {
     fn leading(&self) -> &Source {
         &self.leader.as_ref().expect("a source was entered").0
     }
-}
-
-/// Drops as many small relevances as the held-out rows do not notice.
-fn drop_columns(problem: &Problem<'_>, split: &Split, settled: &Settled, linear: Linear) -> Settled {
-    let largest = settled.frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
-    if split.validation.is_empty() || largest == 0.0 {
-        return settled.clone();
-    }
-    let mut tried = settled.frame.theta.len();
-    for share in DROPS {
-        let frame = settled.frame.keep(|_, theta| theta.abs() >= share * largest);
-        if frame.theta.len() == tried || frame.theta.len() == settled.frame.theta.len() {
-            continue;
-        }
-        tried = frame.theta.len();
-        let head = HeadPlan { alpha: settled.alpha, linear };
-        let (weights, _) = Reduced::new(problem, &split.train, head).head(&frame.map, &frame.theta);
-        let loss = mean_loss(problem, &frame.map, &weights, &split.validation);
-        if loss <= settled.loss * (1.0 + UNNOTICED) {
-            return Settled { frame, loss, alpha: settled.alpha };
-        }
-    }
-    settled.clone()
 }
