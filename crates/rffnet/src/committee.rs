@@ -13,6 +13,8 @@
 //! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
+use std::fmt::Display;
+
 use crate::fit::{Setting, Trained, clearly_smaller};
 use crate::member::{ALPHAS, Member, Origin, Source, Trial};
 use crate::normal::Linear;
@@ -70,7 +72,7 @@ fn committee(
 ) -> Trained {
     let trial = |number: usize| Trial::new(setting, plan, recipe, number);
     let mut members = vec![trial(0).member(origin, watch).expect("the first is always finished")];
-    let count = if members[0].is_enough(recipe.alone) { 1 } else { recipe.committee };
+    let count = if members[0].is_enough { 1 } else { recipe.committee };
     for number in 1..count {
         if watch.stopped() {
             break;
@@ -99,25 +101,35 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
         many => format!("the average of {many} networks"),
     };
     let first = &members[0];
-    let kept = first.map.support.len();
+    let mut kept: Vec<usize> = members.iter().map(|m| m.map.support.len()).collect();
+    kept.sort_unstable();
+    let kept = span(&kept);
     let columns = first.map.columns();
-    let searched =
-        if recipe.search_rows < rows { format!(" on {} rows", recipe.search_rows) } else { String::new() };
+    let Member { learned, .. } = first;
+    let searched = match recipe.search_rows {
+        some if *learned > 0 && some < rows => format!(" on {some} rows"),
+        _ => String::new(),
+    };
     let linear = match first.guide.linear {
         Linear(factor) if factor > 1.0 => format!(", linear terms times {factor}"),
         _ => String::new(),
     };
     let turned = if first.guide.is_turned() { ", turned" } else { "" };
-    let alphas = members.iter().map(|m| m.alpha);
-    let (least, most) = (alphas.clone().fold(f64::INFINITY, f64::min), alphas.fold(0.0, f64::max));
-    let (least, most) = (format!("{least:.0e}"), format!("{most:.0e}"));
-    let alpha = if least == most { most } else { format!("{least} to {most}") };
+    let mut alphas: Vec<f64> = members.iter().map(|m| m.alpha).collect();
+    alphas.sort_by(f64::total_cmp);
+    let alpha = span(&[alphas[0], alphas[alphas.len() - 1]].map(|alpha| format!("{alpha:.0e}")));
     let features = first.map.features();
-    let learned = recipe.learned.min(features);
+    let drawn = features - learned;
     format!(
-        "{networks} of {} features ({} learned{searched}, {} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {alpha}",
-        features,
-        learned,
-        features - learned,
+        "{networks} of {features} features ({learned} learned{searched}, {drawn} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {alpha}",
     )
+}
+
+/// The smallest and the largest, or the one they are.
+fn span(sorted: &[impl Display + PartialEq]) -> String {
+    match sorted {
+        [least, .., most] if least != most => format!("{least} to {most}"),
+        [only, ..] => only.to_string(),
+        [] => String::new(),
+    }
 }

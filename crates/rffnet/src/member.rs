@@ -17,8 +17,8 @@ use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
 use finish::Finished;
-use learn::Learning;
 pub(crate) use learn::Source;
+use learn::{Learning, Sources};
 use turn::Turned;
 
 /// Penalties from strong to weak.
@@ -39,39 +39,39 @@ const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
 const SURE_OF_LINEAR: f64 = 2.0;
 const WORTH_LINEAR: f64 = 0.25;
 
-/// Held-out rows that can tell a network that needs no company.
+/// Held-out rows that can tell what a network leaves of the constant's loss, and the part of them, the worst, that is
+/// left out: a few rows that no network gets right are no reason for company.
 const JURY: usize = 50;
+const WORST: usize = 100;
 
 /// One trained network of the committee.
 pub(crate) struct Member {
     pub(crate) map: FeatureMap,
     pub(crate) weights: Weights,
+    /// Features whose frequencies were learned.
+    pub(crate) learned: usize,
     pub(crate) loss: f64,
     pub(crate) baseline: f64,
     pub(crate) held_out: usize,
     pub(crate) alpha: f64,
     pub(crate) beats_constant: bool,
+    /// It leaves so little to explain that it can stay alone.
+    pub(crate) is_enough: bool,
     pub(crate) guide: Guide,
-}
-
-impl Member {
-    /// Whether the held-out rows find less than this share of the constant's loss left, and are enough to say so.
-    pub(crate) fn is_enough(&self, share: f64) -> bool {
-        self.held_out >= JURY && self.loss < share * self.baseline
-    }
 }
 
 /// What later members need not find out again.
 pub(crate) struct Guide {
-    /// What the first member's features were drawn from, and over how many scales its fresh ones.
-    source: Source,
+    /// What the first member's features were drawn from, and what would have done about as well: members take turns.
+    sources: Vec<Source>,
+    /// Over how many scales the first member's fresh features are.
     fresh_reach: f32,
     pub(crate) linear: Linear,
 }
 
 impl Guide {
     pub(crate) fn is_turned(&self) -> bool {
-        self.source.metric.is_turned()
+        self.sources[0].metric.is_turned()
     }
 }
 
@@ -167,33 +167,63 @@ impl<'a> Trial<'a> {
     /// short would only spoil the average, and is none.
     pub(crate) fn member(mut self, origin: Origin<'_>, watch: &mut Watch<'_>) -> Option<Member> {
         let (map, mut rng) = self.first_draw();
-        let (learning, guided) = match origin {
+        let finished = match origin {
             Origin::Source(source, losses) => {
                 let source = self.with_linear(source, losses, watch);
-                (self.best_learning(source, &mut rng, watch), None)
+                let sources = self.sources(source, &mut rng, watch);
+                self.drawn_only(&sources, &rng, watch).unwrap_or_else(|| {
+                    let learning = self.best_learning(sources, &mut rng, watch);
+                    self.finish(learning, self.recipe.fresh, None, &rng, watch)
+                })
             }
             Origin::Guide(guide) => {
                 self.linear = guide.linear;
-                (self.guided_learning(map, guide, &mut rng, watch), Some(guide.fresh_reach))
+                let learning = self.guided_learning(map, guide, &mut rng, watch);
+                if watch.stopped() {
+                    return None;
+                }
+                self.finish(learning, self.recipe.fresh, Some(guide.fresh_reach), &rng, watch)
             }
         };
-        if guided.is_some() && watch.stopped() {
-            return None;
-        }
+        Some(self.elected(finished))
+    }
+
+    /// A network of drawn features, where turning has settled what they are drawn from and that is enough.
+    fn drawn_only(&self, sources: &Sources, rng: &Stream, watch: &Watch<'_>) -> Option<Finished> {
+        let source = sources.settled().filter(|_| self.recipe.drawn > 0 && !watch.stopped())?;
+        let drawn = self.finish(Learning::none(source.clone()), self.recipe.drawn, None, rng, watch);
+        self.is_enough(&drawn).then_some(drawn)
+    }
+
+    /// Whether the held-out rows find next to nothing left of the constant's loss, and are enough to say so.
+    fn is_enough(&self, Finished { frame, found, .. }: &Finished) -> bool {
+        let (problem, judges) = (self.setting.problem, &self.split.validation);
+        let floor = self.setting.constant_weights(&frame.map);
+        let losses = |weights: &Weights| row_losses(problem, &frame.map, weights, judges);
+        judges.len() >= JURY && share_left(&losses(&found.weights), &losses(&floor)) < self.recipe.alone
+    }
+
+    /// The network, its head on all rows.
+    fn elected(&self, finished: Finished) -> Member {
+        let is_enough = self.is_enough(&finished);
+        let Finished { learning, frame, found, fresh_reach } = finished;
         let (problem, split) = (self.setting.problem, &self.split);
-        let Finished { frame, found, fresh_reach } = self.finish(&learning, guided, &rng, watch);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
-        Some(Member {
+        let mut sources = vec![learning.source];
+        sources.extend(learning.equals);
+        Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
+            is_enough,
             weights: found.on_all(problem, split, self.setting.rows, &frame, self.linear),
             map: frame.map,
+            learned: learning.learned.map_or(0, |l| l.frame.map.features()),
             loss: found.loss,
             held_out: split.validation.len(),
             alpha: found.alpha,
-            guide: Guide { source: learning.source, fresh_reach, linear: self.linear },
-        })
+            guide: Guide { sources, fresh_reach, linear: self.linear },
+        }
     }
 
     /// As the first member went, without its detours.
@@ -204,7 +234,8 @@ impl<'a> Trial<'a> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
-        let Source { settled: Settled { frame, alpha, .. }, metric, reach } = &guide.source;
+        let source = &guide.sources[self.number % guide.sources.len()];
+        let Source { settled: Settled { frame, alpha, .. }, metric, reach } = source;
         let map = on_columns(map, &frame.map.support);
         let source = if metric.is_turned() {
             let Turned { settled, metric, .. } =
@@ -219,7 +250,7 @@ impl<'a> Trial<'a> {
             let frame = self.draw_from(&source, self.recipe.learned, rng);
             self.settle(&self.search, frame, &self.learning_alphas(&source), self.recipe.steps, true, watch)
         });
-        Learning { source, learned }
+        Learning { learned, ..Learning::none(source) }
     }
 
     fn settle(
@@ -236,6 +267,15 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// The share of the constant's loss that is left, the worst rows aside.
+fn share_left(losses: &[f64], constant: &[f64]) -> f64 {
+    let mut rows: Vec<usize> = (0..losses.len()).collect();
+    rows.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+    let most = &rows[..rows.len() - rows.len() / WORST];
+    let sum = |of: &[f64]| most.iter().map(|&i| of[i]).sum::<f64>();
+    if losses.iter().all(|l| l.is_finite()) { sum(losses) / sum(constant) } else { f64::INFINITY }
+}
+
 /// Drawn features on some of their columns.
 fn on_columns(map: FeatureMap, support: &[usize]) -> FeatureMap {
     let drawn = Frame { theta: vec![1.0; map.support.len()], map };
@@ -245,4 +285,21 @@ fn on_columns(map: FeatureMap, support: &[usize]) -> FeatureMap {
 /// The seed of a committee's network; the first one has the plan's own.
 pub(crate) fn seed(plan: &Plan, number: usize) -> u64 {
     plan.seed.wrapping_add((number as u64) << 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_without_the_worst_rows() {
+        let constant = vec![1.0; 200];
+        let mut losses = vec![0.01; 200];
+        (losses[3], losses[77]) = (50.0, 60.0);
+        assert!((share_left(&losses, &constant) - 0.01).abs() < 1e-12);
+        losses[5] = 40.0;
+        assert!(share_left(&losses, &constant) > 0.2);
+        losses[5] = f64::NAN;
+        assert_eq!(share_left(&losses, &constant), f64::INFINITY);
+    }
 }

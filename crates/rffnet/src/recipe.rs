@@ -49,6 +49,8 @@ pub(crate) struct Recipe {
     pub(crate) learned: usize,
     /// Features drawn afresh for the final head; 0 for none.
     pub(crate) fresh: usize,
+    /// Features of a network that is tried without learned ones first; 0 for none.
+    pub(crate) drawn: usize,
     /// L-BFGS steps per penalty.
     pub(crate) steps: usize,
 }
@@ -110,7 +112,12 @@ impl Recipe {
         let member = search + heads * n * cost(learned + fresh);
         let committee = ((work / member) as usize).clamp(fewest, most_members);
         let alone = if plan.committee.is_some() || plan.effort == Effort::Thorough { 0.0 } else { ALONE };
-        Self { committee, alone, few_rows, search_rows, search_features, learned, fresh, steps: plan.epochs }
+        let drawn = match (plan.spectrum, plan.fixed_features) {
+            (SpectrumMode::Auto, wanted) if alone > 0.0 => wanted.unwrap_or((learned + fresh) / 2),
+            _ => 0,
+        };
+        let steps = plan.epochs;
+        Self { committee, alone, few_rows, search_rows, search_features, learned, fresh, drawn, steps }
     }
 }
 

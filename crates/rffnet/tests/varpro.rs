@@ -502,6 +502,21 @@ fn many_rows_are_turned_at_first_sight() {
     assert!(score > 0.97, "{score}");
 }
 
+/// Turned features of a smooth function need not be learned; they are where that was asked for.
+#[test]
+fn where_turning_explains_it_all_nothing_is_learned_unless_asked() {
+    let x = normal_rows(4000, 8, 254);
+    let y = target(&x, 8, |r| (r[..4].iter().map(|&v| v as f64).sum::<f64>()).sin());
+    let data = regression(&x, 8, &y);
+    let chosen = |params: Params| sound(&params, &data).summary().chosen.clone();
+    let drawn = chosen(Params { epochs: Some(10), ..Params::default() });
+    assert!(drawn.starts_with("1 network") && drawn.contains("(0 learned, "), "{drawn}");
+    let asked = chosen(Params { random_features: Some(400), ..quick() });
+    assert!(asked.contains("of 400 features (0 learned, 400 drawn)"), "{asked}");
+    let learned = chosen(Params { spectrum: Some(SpectrumMode::Learned), ..quick() });
+    assert!(learned.contains(", 0 drawn)"), "{learned}");
+}
+
 /// A function of one direction through five columns: frequencies turn towards it, and no axis is preferred.
 #[test]
 fn a_function_of_a_sum_is_found_by_turning() {

@@ -10,10 +10,12 @@ use super::Trial;
 use super::head::{Chosen, choose};
 use super::learn::{Learning, REACH, Source};
 
-/// A head, its features, and over how many scales the fresh ones among them are.
+/// A head and its features.
 pub(super) struct Finished {
+    pub(super) learning: Learning,
     pub(super) frame: Frame,
     pub(super) found: Chosen,
+    /// Over how many scales the fresh features are.
     pub(super) fresh_reach: f32,
 }
 
@@ -22,33 +24,37 @@ impl Trial<'_> {
     /// has been learned has to do.
     pub(super) fn finish(
         &self,
-        learning: &Learning,
+        learning: Learning,
+        fresh: usize,
         guided: Option<f32>,
         rng: &Stream,
         watch: &Watch<'_>,
     ) -> Finished {
-        let Learning { source, learned } = learning;
+        let Learning { source, learned, .. } = &learning;
         let settled = &source.settled;
         let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
         let head = HeadPlan { alpha, linear: self.linear };
         let range = self.range.filter(|_| !watch.stopped());
-        let without = watch.stopped() || self.recipe.fresh == 0;
+        let without = watch.stopped() || fresh == 0;
         let with = |reach: f32| {
             let drawn = (!without).then(|| {
                 let source = Source { reach, ..source.clone() };
-                self.draw_from(&source, self.recipe.fresh, &mut rng.clone())
+                self.draw_from(&source, fresh, &mut rng.clone())
             });
             let kept = (learned.is_none() && without).then_some(&settled.frame);
             let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), drawn.as_ref().or(kept));
             let found = choose(self.setting.problem, &self.split, &frame, head, range);
-            Finished { frame, found, fresh_reach: reach }
+            (frame, found, reach)
         };
-        let first = with(guided.unwrap_or(source.reach));
-        if without || guided.is_some() {
-            return first;
+        let mut best = with(guided.unwrap_or(source.reach));
+        if !without && guided.is_none() {
+            let other = with(if source.reach == 1.0 { REACH } else { 1.0 });
+            if other.1.loss < best.1.loss {
+                best = other;
+            }
         }
-        let second = with(if source.reach == 1.0 { REACH } else { 1.0 });
-        if second.found.loss < first.found.loss { second } else { first }
+        let (frame, found, fresh_reach) = best;
+        Finished { learning, frame, found, fresh_reach }
     }
 }
 

@@ -22,6 +22,9 @@ pub(super) const REACH: f32 = 4.0;
 const FIRST_STEPS: usize = 20;
 const WORTH_MORE: f64 = 0.003;
 
+/// Sources whose losses differ by less than this share do about as well: later networks take turns with them.
+const EQUAL: f64 = 0.01;
+
 /// Turning must gain that too, by so many standard errors; beyond the second share nothing else is tried.
 const SURE_OF_TURNING: f64 = 2.0;
 const SETTLES_IT: f64 = 0.25;
@@ -56,44 +59,85 @@ pub(super) struct Learning {
     pub(super) source: Source,
     /// None where frequencies stay as drawn.
     pub(super) learned: Option<Settled>,
+    /// Sources that do about as well.
+    pub(super) equals: Vec<Source>,
+}
+
+impl Learning {
+    pub(super) fn none(source: Source) -> Self {
+        Self { source, learned: None, equals: Vec::new() }
+    }
+}
+
+/// What learning may start from.
+pub(super) struct Sources {
+    all: Source,
+    /// On as few columns as will do.
+    fewer: Source,
+    turned: Option<Source>,
+    /// Nothing but the turned one need be tried.
+    settled: bool,
+}
+
+impl Sources {
+    /// The turned one, where it is so much better than the others that features drawn from it may do.
+    pub(super) fn settled(&self) -> Option<&Source> {
+        self.turned.as_ref().filter(|_| self.settled)
+    }
 }
 
 impl Trial<'_> {
+    /// Along the axes and turned, on few columns and all.
+    pub(super) fn sources(&self, all: Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Sources {
+        let mut fewer = self.with_fewer_columns(&all).unwrap_or_else(|| all.clone());
+        let turned = if self.recipe.learned > 0 {
+            self.turned_source(&mut fewer, &self.search, rng, watch)
+        } else {
+            None
+        };
+        let settles_it =
+            |turned: &Source| fewer.metric.is_turned() || turned.settles_it(&fewer) || watch.stopped();
+        let settled = turned.as_ref().is_some_and(settles_it);
+        Sources { all, fewer, turned, settled }
+    }
+
     /// Learned from features along the axes or turned, of one scale or several, on few columns or all: a few steps from
     /// each, then on from what does best on the held-out rows.
-    pub(super) fn best_learning(&self, source: Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Learning {
-        let mut fewer = self.with_fewer_columns(&source).unwrap_or_else(|| source.clone());
+    pub(super) fn best_learning(
+        &self,
+        sources: Sources,
+        rng: &mut Stream,
+        watch: &mut Watch<'_>,
+    ) -> Learning {
+        let Sources { all, fewer, turned, settled } = sources;
         if self.recipe.learned == 0 {
-            return Learning { source: fewer, learned: None };
+            return Learning::none(fewer);
         }
-        let turned = self.turned_source(&mut fewer, &self.search, rng, watch);
-        let settled_it = turned
-            .as_ref()
-            .is_some_and(|t| fewer.metric.is_turned() || t.settles_it(&fewer) || watch.stopped());
-        let mut contest = Contest { trial: self, rng, leader: None };
-        if !settled_it {
-            contest.enter(fewer.clone(), WORTH_MORE, watch);
+        let dropped = fewer.columns() < all.columns();
+        let mut contest = Contest { trial: self, rng, entries: Vec::new(), leader: 0 };
+        if !settled {
+            contest.enter(fewer, WORTH_MORE, watch);
         }
         if let Some(turned) = turned {
             contest.enter(turned, WORTH_MORE, watch);
         }
         // A function with detail on several scales is learned better from features of several scales.
         let leading = contest.leading().clone();
-        if !settled_it {
+        if !settled {
             contest.enter(Source { reach: REACH, ..leading }, WORTH_MORE, watch);
         }
         // A column that the relevances alone can do without may still be of use to learned frequencies.
         let leading = contest.leading();
-        if fewer.columns() < source.columns() && !leading.metric.is_turned() {
-            let all = Source { reach: leading.reach, ..self.at_best_penalty(source) };
+        if dropped && !leading.metric.is_turned() {
+            let all = Source { reach: leading.reach, ..self.at_best_penalty(all) };
             contest.enter(all, UNNOTICED, watch);
         }
-        let (source, mut learned) = contest.leader.expect("a source was entered");
+        let (source, mut learned, equals) = contest.end();
         if !watch.stopped() {
             let alphas = self.learning_alphas(&source);
             learned = self.settle(&self.search, learned.frame, &alphas, self.recipe.steps, true, watch);
         }
-        Learning { source, learned: Some(learned) }
+        Learning { source, learned: Some(learned), equals }
     }
 
     /// Without as many columns of small relevance as the held-out rows do not notice; `None` if they notice every one.
@@ -185,12 +229,14 @@ impl Trial<'_> {
 struct Contest<'a, 'b> {
     trial: &'a Trial<'a>,
     rng: &'b mut Stream,
-    leader: Option<(Source, Settled)>,
+    entries: Vec<(Source, Settled)>,
+    leader: usize,
 }
 
 impl Contest<'_, '_> {
     fn enter(&mut self, source: Source, share: f64, watch: &mut Watch<'_>) {
-        if self.leader.is_some() && watch.stopped() {
+        let leading = self.entries.get(self.leader).map(|(_, learned)| learned.loss);
+        if leading.is_some() && watch.stopped() {
             return;
         }
         let trial = self.trial;
@@ -198,13 +244,22 @@ impl Contest<'_, '_> {
         let frame = trial.draw_from(&source, trial.recipe.learned, self.rng);
         let steps = FIRST_STEPS.min(trial.recipe.steps);
         let learned = trial.settle(&trial.search, frame, &alphas[..1], steps, true, watch);
-        let wins = |(_, best): &(Source, Settled)| learned.loss < best.loss * (1.0 - share);
-        if self.leader.as_ref().is_none_or(wins) {
-            self.leader = Some((source, learned));
+        if leading.is_none_or(|loss| learned.loss < loss * (1.0 - share)) {
+            self.leader = self.entries.len();
         }
+        self.entries.push((source, learned));
     }
 
     fn leading(&self) -> &Source {
-        &self.leader.as_ref().expect("a source was entered").0
+        &self.entries[self.leader].0
+    }
+
+    /// The leader, what it has learned, and the sources that do about as well.
+    fn end(mut self) -> (Source, Settled, Vec<Source>) {
+        let (source, learned) = self.entries.swap_remove(self.leader);
+        let near = (1.0 + EQUAL) * learned.loss;
+        let equals = self.entries.into_iter().filter(|(_, other)| other.loss < near);
+        let equals = equals.map(|(source, _)| source).collect();
+        (source, learned, equals)
     }
 }
