@@ -15,6 +15,9 @@ use super::{Trial, on_columns};
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
 const UNNOTICED: f64 = 0.0005;
 
+/// The penalty that learning from classes begins with, at least.
+const STRONG: f64 = 3e-4;
+
 /// Features of several scales: from that of the relevances to this many times finer.
 pub(super) const REACH: f32 = 4.0;
 
@@ -178,10 +181,16 @@ impl Trial<'_> {
         source
     }
 
-    /// From strong to weak, around what is right for frequencies as drawn.
+    /// From strong to weak, around what is right for frequencies as drawn. Of classes, which tell less, frequencies learn
+    /// noise where many rows make do with a weak one.
     pub(super) fn learning_alphas(&self, source: &Source) -> Vec<f64> {
+        if self.alphas.len() == 1 {
+            return self.alphas.clone();
+        }
         let alpha = source.settled.alpha;
-        if self.alphas.len() > 1 { vec![10.0 * alpha, alpha] } else { self.alphas.clone() }
+        let strong = self.plan.loss.is_classification().then_some(STRONG);
+        let alphas = [10.0 * alpha, alpha];
+        strong.into_iter().filter(|&strong| strong > alphas[0]).chain(alphas).collect()
     }
 
     /// Turned, if that clearly helps: with other frequencies than those it was found with, and more than the right penalty
