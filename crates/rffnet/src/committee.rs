@@ -9,7 +9,8 @@
 //! 3. **drop** columns whose absence the held-out rows do not notice;
 //! 4. **turn**: frequencies follow the directions in which the network changes, where the held-out rows like that; of many
 //!    rows, few are looked at first, and where turning takes much off their loss, 1 and 2 are left out;
-//! 5. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several;
+//! 5. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several; later
+//!    members take turns with what does about as well. Where turned features explain it all as drawn, nothing is learned;
 //! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
@@ -105,16 +106,20 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
     kept.sort_unstable();
     let kept = span(&kept);
     let columns = first.map.columns();
-    let Member { learned, .. } = first;
+    let learned = first.learned;
     let searched = match recipe.search_rows {
-        some if *learned > 0 && some < rows => format!(" on {some} rows"),
+        some if learned > 0 && some < rows => format!(" on {some} rows"),
         _ => String::new(),
     };
     let linear = match first.guide.linear {
         Linear(factor) if factor > 1.0 => format!(", linear terms times {factor}"),
         _ => String::new(),
     };
-    let turned = if first.guide.is_turned() { ", turned" } else { "" };
+    let turned = match members.iter().filter(|m| m.guide.is_turned()).count() {
+        0 => String::new(),
+        all if all == members.len() => ", turned".into(),
+        some => format!(", {some} turned"),
+    };
     let mut alphas: Vec<f64> = members.iter().map(|m| m.alpha).collect();
     alphas.sort_by(f64::total_cmp);
     let alpha = span(&[alphas[0], alphas[alphas.len() - 1]].map(|alpha| format!("{alpha:.0e}")));

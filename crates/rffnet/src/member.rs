@@ -17,8 +17,8 @@ use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
 use finish::Finished;
+use learn::Learning;
 pub(crate) use learn::Source;
-use learn::{Learning, Sources};
 use turn::Turned;
 
 /// Penalties from strong to weak.
@@ -39,10 +39,11 @@ const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
 const SURE_OF_LINEAR: f64 = 2.0;
 const WORTH_LINEAR: f64 = 0.25;
 
-/// Held-out rows that can tell what a network leaves of the constant's loss, and the part of them, the worst, that is
-/// left out: a few rows that no network gets right are no reason for company.
+/// Held-out rows that can tell what a network leaves of the constant's loss. One in `WORST` of them, those with the largest
+/// losses, may add to it so many times as much: a few rows that no network gets right are no reason for company.
 const JURY: usize = 50;
 const WORST: usize = 100;
+const TOLERANCE: f64 = 10.0;
 
 /// One trained network of the committee.
 pub(crate) struct Member {
@@ -170,11 +171,7 @@ impl<'a> Trial<'a> {
         let finished = match origin {
             Origin::Source(source, losses) => {
                 let source = self.with_linear(source, losses, watch);
-                let sources = self.sources(source, &mut rng, watch);
-                self.drawn_only(&sources, &rng, watch).unwrap_or_else(|| {
-                    let learning = self.best_learning(sources, &mut rng, watch);
-                    self.finish(learning, self.recipe.fresh, None, &rng, watch)
-                })
+                self.first(source, &mut rng, watch)
             }
             Origin::Guide(guide) => {
                 self.linear = guide.linear;
@@ -188,24 +185,38 @@ impl<'a> Trial<'a> {
         Some(self.elected(finished))
     }
 
-    /// A network of drawn features, where turning has settled what they are drawn from and that is enough.
-    fn drawn_only(&self, sources: &Sources, rng: &Stream, watch: &Watch<'_>) -> Option<Finished> {
-        let source = sources.settled().filter(|_| self.recipe.drawn > 0 && !watch.stopped())?;
-        let drawn = self.finish(Learning::none(source.clone()), self.recipe.drawn, None, rng, watch);
-        self.is_enough(&drawn).then_some(drawn)
+    /// The first member. Where turning has settled what features are drawn from, they are tried without learning.
+    fn first(&self, source: Source, rng: &mut Stream, watch: &mut Watch<'_>) -> Finished {
+        let sources = self.sources(source, rng, watch);
+        let mut drawn = None;
+        if let Some(turned) = sources.turned_alone().filter(|_| self.recipe.drawn > 0 && !watch.overdue()) {
+            let finished = self.finish(Learning::none(turned.clone()), self.recipe.drawn, None, rng, watch);
+            if self.is_enough(&finished) {
+                return finished;
+            }
+            drawn = Some(finished);
+        }
+        let learning = self.best_learning(sources, rng, watch);
+        let learned = self.finish(learning, self.recipe.fresh, None, rng, watch);
+        // Learning that was cut short may be worse than none.
+        drawn.filter(|d| watch.stopped() && d.found.loss < learned.found.loss).unwrap_or(learned)
     }
 
     /// Whether the held-out rows find next to nothing left of the constant's loss, and are enough to say so.
     fn is_enough(&self, Finished { frame, found, .. }: &Finished) -> bool {
         let (problem, judges) = (self.setting.problem, &self.split.validation);
+        if self.recipe.alone == 0.0 || judges.len() < JURY {
+            return false;
+        }
         let floor = self.setting.constant_weights(&frame.map);
         let losses = |weights: &Weights| row_losses(problem, &frame.map, weights, judges);
-        judges.len() >= JURY && share_left(&losses(&found.weights), &losses(&floor)) < self.recipe.alone
+        share_left(&losses(&found.weights), &losses(&floor)) < self.recipe.alone
     }
 
     /// The network, its head on all rows.
     fn elected(&self, finished: Finished) -> Member {
-        let is_enough = self.is_enough(&finished);
+        // Only the first can stay alone.
+        let is_enough = self.number == 0 && self.is_enough(&finished);
         let Finished { learning, frame, found, fresh_reach } = finished;
         let (problem, split) = (self.setting.problem, &self.split);
         let floor = self.setting.constant_weights(&frame.map);
@@ -267,13 +278,16 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The share of the constant's loss that is left, the worst rows aside.
+/// The share of the constant's loss that is left: without the worst rows, or a part of it with them if that is more.
 fn share_left(losses: &[f64], constant: &[f64]) -> f64 {
     let mut rows: Vec<usize> = (0..losses.len()).collect();
     rows.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-    let most = &rows[..rows.len() - rows.len() / WORST];
-    let sum = |of: &[f64]| most.iter().map(|&i| of[i]).sum::<f64>();
-    if losses.iter().all(|l| l.is_finite()) { sum(losses) / sum(constant) } else { f64::INFINITY }
+    let share = |rows: &[usize]| {
+        let sum = |of: &[f64]| rows.iter().map(|&i| of[i]).sum::<f64>();
+        sum(losses) / sum(constant)
+    };
+    let (most, all) = (share(&rows[..rows.len() - rows.len() / WORST]), share(&rows));
+    if most.is_finite() && all.is_finite() { most.max(all / TOLERANCE) } else { f64::INFINITY }
 }
 
 /// Drawn features on some of their columns.
@@ -295,11 +309,14 @@ mod tests {
     fn what_is_left_is_told_without_the_worst_rows() {
         let constant = vec![1.0; 200];
         let mut losses = vec![0.01; 200];
-        (losses[3], losses[77]) = (50.0, 60.0);
+        (losses[3], losses[77]) = (4.0, 6.0);
         assert!((share_left(&losses, &constant) - 0.01).abs() < 1e-12);
-        losses[5] = 40.0;
-        assert!(share_left(&losses, &constant) > 0.2);
+        losses[5] = 4.0;
+        assert!(share_left(&losses, &constant) > 0.025, "three rows are more than one in a hundred");
+        (losses[5], losses[77]) = (0.01, 60.0);
+        assert!(share_left(&losses, &constant) > 0.03, "the worst rows may not hold it all");
         losses[5] = f64::NAN;
         assert_eq!(share_left(&losses, &constant), f64::INFINITY);
+        assert_eq!(share_left(&[0.0; 60], &[0.0; 60]), f64::INFINITY);
     }
 }

@@ -45,7 +45,7 @@ named_enum! {
         Fixed => "fixed",
         /// They are learned once the relevances have settled.
         Learned => "learned",
-        /// Learned ones and fresh ones together.
+        /// Learned ones and fresh ones together; fresh ones alone where these explain next to all.
         Auto => "auto",
     }
 }

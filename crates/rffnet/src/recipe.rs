@@ -153,6 +153,7 @@ mod tests {
             let params = Params { random_features: Some(77), spectrum: Some(mode), ..Params::default() };
             let recipe = Recipe::new(&params.plan(shape).expect("valid"), 1000, 5, 1);
             assert_eq!(recipe.learned + recipe.fresh, 77, "{mode}");
+            assert_eq!(recipe.drawn, if mode == SpectrumMode::Auto { 77 } else { 0 }, "{mode}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) const REACH: f32 = 4.0;
 const FIRST_STEPS: usize = 20;
 const WORTH_MORE: f64 = 0.003;
 
-/// Sources whose losses differ by less than this share do about as well: later networks take turns with them.
+/// A source whose loss is no more than this share above the leader's does about as well: later networks take turns with it.
 const EQUAL: f64 = 0.01;
 
 /// Turning must gain that too, by so many standard errors; beyond the second share nothing else is tried.
@@ -79,13 +79,13 @@ pub(super) struct Sources {
     fewer: Source,
     turned: Option<Source>,
     /// Nothing but the turned one need be tried.
-    settled: bool,
+    turned_alone: bool,
 }
 
 impl Sources {
-    /// The turned one, where it is so much better than the others that features drawn from it may do.
-    pub(super) fn settled(&self) -> Option<&Source> {
-        self.turned.as_ref().filter(|_| self.settled)
+    /// The turned one, where nothing else need be tried.
+    pub(super) fn turned_alone(&self) -> Option<&Source> {
+        self.turned.as_ref().filter(|_| self.turned_alone)
     }
 }
 
@@ -100,8 +100,8 @@ impl Trial<'_> {
         };
         let settles_it =
             |turned: &Source| fewer.metric.is_turned() || turned.settles_it(&fewer) || watch.stopped();
-        let settled = turned.as_ref().is_some_and(settles_it);
-        Sources { all, fewer, turned, settled }
+        let turned_alone = turned.as_ref().is_some_and(settles_it);
+        Sources { all, fewer, turned, turned_alone }
     }
 
     /// Learned from features along the axes or turned, of one scale or several, on few columns or all: a few steps from
@@ -112,13 +112,13 @@ impl Trial<'_> {
         rng: &mut Stream,
         watch: &mut Watch<'_>,
     ) -> Learning {
-        let Sources { all, fewer, turned, settled } = sources;
+        let Sources { all, fewer, turned, turned_alone } = sources;
         if self.recipe.learned == 0 {
             return Learning::none(fewer);
         }
         let dropped = fewer.columns() < all.columns();
         let mut contest = Contest { trial: self, rng, entries: Vec::new(), leader: 0 };
-        if !settled {
+        if !turned_alone {
             contest.enter(fewer, WORTH_MORE, watch);
         }
         if let Some(turned) = turned {
@@ -126,7 +126,7 @@ impl Trial<'_> {
         }
         // A function with detail on several scales is learned better from features of several scales.
         let leading = contest.leading().clone();
-        if !settled {
+        if !turned_alone {
             contest.enter(Source { reach: REACH, ..leading }, WORTH_MORE, watch);
         }
         // A column that the relevances alone can do without may still be of use to learned frequencies.
@@ -143,7 +143,8 @@ impl Trial<'_> {
         Learning { source, learned: Some(learned), equals }
     }
 
-    /// Without as many columns of small relevance as the held-out rows do not notice; `None` if they notice every one.
+    /// Without as many columns of small relevance as the held-out rows do not notice; `None` if they notice every one, or
+    /// there are none to ask.
     fn with_fewer_columns(&self, source: &Source) -> Option<Source> {
         let Settled { frame, alpha, loss } = &source.settled;
         let largest = frame.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
@@ -164,7 +165,7 @@ impl Trial<'_> {
             tried = kept.len();
             let frame = frame.keep(|_, theta| stays(theta));
             let found = choose(self.setting.problem, &self.search, &frame, head, None);
-            if found.loss <= loss * (1.0 + UNNOTICED) {
+            if found.loss.is_finite() && found.loss <= loss * (1.0 + UNNOTICED) {
                 let settled = Settled { frame, alpha: *alpha, loss: found.loss };
                 return Some(Source { metric: source.metric.on(&kept)?, settled, reach: source.reach });
             }
@@ -181,8 +182,8 @@ impl Trial<'_> {
         source
     }
 
-    /// From strong to weak, around what is right for frequencies as drawn. Of classes, which tell less, frequencies learn
-    /// noise where many rows make do with a weak one.
+    /// From strong to weak, around what is right for frequencies as drawn. Classes tell less: with the weak penalty that many
+    /// rows allow, frequencies would learn noise, so a stronger one comes first.
     pub(super) fn learning_alphas(&self, source: &Source) -> Vec<f64> {
         if self.alphas.len() == 1 {
             return self.alphas.clone();
@@ -265,7 +266,7 @@ impl Contest<'_, '_> {
 
     /// The leader, what it has learned, and the sources that do about as well.
     fn end(mut self) -> (Source, Settled, Vec<Source>) {
-        let (source, learned) = self.entries.swap_remove(self.leader);
+        let (source, learned) = self.entries.remove(self.leader);
         let near = (1.0 + EQUAL) * learned.loss;
         let equals = self.entries.into_iter().filter(|(_, other)| other.loss < near);
         let equals = equals.map(|(source, _)| source).collect();
