@@ -14,8 +14,6 @@
 //! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
-use std::fmt::Display;
-
 use crate::fit::{Setting, Trained, clearly_smaller};
 use crate::member::{ALPHAS, Member, Origin, Source, Trial};
 use crate::normal::Linear;
@@ -73,7 +71,7 @@ fn committee(
 ) -> Trained {
     let trial = |number: usize| Trial::new(setting, plan, recipe, number);
     let mut members = vec![trial(0).member(origin, watch).expect("the first is always finished")];
-    let count = if members[0].is_enough { 1 } else { recipe.committee };
+    let count = if members[0].left < recipe.alone { 1 } else { recipe.committee };
     for number in 1..count {
         if watch.stopped() {
             break;
@@ -102,9 +100,7 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
         many => format!("the average of {many} networks"),
     };
     let first = &members[0];
-    let mut kept: Vec<usize> = members.iter().map(|m| m.map.support.len()).collect();
-    kept.sort_unstable();
-    let kept = span(&kept);
+    let kept = span(members.iter().map(|m| m.map.support.len() as f64), |kept| kept.to_string());
     let columns = first.map.columns();
     let learned = first.learned;
     let searched = match recipe.search_rows {
@@ -120,9 +116,7 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
         all if all == members.len() => ", turned".into(),
         some => format!(", {some} turned"),
     };
-    let mut alphas: Vec<f64> = members.iter().map(|m| m.alpha).collect();
-    alphas.sort_by(f64::total_cmp);
-    let alpha = span(&[alphas[0], alphas[alphas.len() - 1]].map(|alpha| format!("{alpha:.0e}")));
+    let alpha = span(members.iter().map(|m| m.alpha), |alpha| format!("{alpha:.0e}"));
     let features = first.map.features();
     let drawn = features - learned;
     format!(
@@ -130,11 +124,9 @@ fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> Stri
     )
 }
 
-/// The smallest and the largest, or the one they are.
-fn span(sorted: &[impl Display + PartialEq]) -> String {
-    match sorted {
-        [least, .., most] if least != most => format!("{least} to {most}"),
-        [only, ..] => only.to_string(),
-        [] => String::new(),
-    }
+/// The smallest and the largest, or the one that both look like.
+fn span(values: impl Iterator<Item = f64> + Clone, show: impl Fn(f64) -> String) -> String {
+    let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
+    let (least, most) = (show(least), show(most));
+    if least == most { most } else { format!("{least} to {most}") }
 }

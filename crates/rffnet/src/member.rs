@@ -56,8 +56,8 @@ pub(crate) struct Member {
     pub(crate) held_out: usize,
     pub(crate) alpha: f64,
     pub(crate) beats_constant: bool,
-    /// It leaves so little to explain that it can stay alone.
-    pub(crate) is_enough: bool,
+    /// The share of the constant's loss that it leaves, as far as the held-out rows can tell.
+    pub(crate) left: f64,
     pub(crate) guide: Guide,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Trial<'a> {
         let mut drawn = None;
         if let Some(turned) = sources.turned_alone().filter(|_| self.recipe.drawn > 0 && !watch.overdue()) {
             let finished = self.finish(Learning::none(turned.clone()), self.recipe.drawn, None, rng, watch);
-            if self.is_enough(&finished) {
+            if finished.left < self.recipe.alone {
                 return finished;
             }
             drawn = Some(finished);
@@ -202,22 +202,20 @@ impl<'a> Trial<'a> {
         drawn.filter(|d| watch.stopped() && d.found.loss < learned.found.loss).unwrap_or(learned)
     }
 
-    /// Whether the held-out rows find next to nothing left of the constant's loss, and are enough to say so.
-    fn is_enough(&self, Finished { frame, found, .. }: &Finished) -> bool {
+    /// The share of the constant's loss that a head leaves; infinite where too few rows are held out to tell.
+    fn left(&self, frame: &Frame, weights: &Weights) -> f64 {
         let (problem, judges) = (self.setting.problem, &self.split.validation);
-        if self.recipe.alone == 0.0 || judges.len() < JURY {
-            return false;
+        if judges.len() < JURY {
+            return f64::INFINITY;
         }
         let floor = self.setting.constant_weights(&frame.map);
         let losses = |weights: &Weights| row_losses(problem, &frame.map, weights, judges);
-        share_left(&losses(&found.weights), &losses(&floor)) < self.recipe.alone
+        share_left(&losses(weights), &losses(&floor))
     }
 
     /// The network, its head on all rows.
     fn elected(&self, finished: Finished) -> Member {
-        // Only the first can stay alone.
-        let is_enough = self.number == 0 && self.is_enough(&finished);
-        let Finished { learning, frame, found, fresh_reach } = finished;
+        let Finished { learning, frame, found, left, fresh_reach } = finished;
         let (problem, split) = (self.setting.problem, &self.split);
         let floor = self.setting.constant_weights(&frame.map);
         let judges = split.judges();
@@ -226,7 +224,7 @@ impl<'a> Trial<'a> {
         Member {
             baseline: mean_loss(problem, &frame.map, &floor, judges),
             beats_constant: beats(problem, &frame.map, &found.weights, &floor, judges),
-            is_enough,
+            left,
             weights: found.on_all(problem, split, self.setting.rows, &frame, self.linear),
             map: frame.map,
             learned: learning.learned.map_or(0, |l| l.frame.map.features()),

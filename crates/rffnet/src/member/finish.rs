@@ -15,6 +15,8 @@ pub(super) struct Finished {
     pub(super) learning: Learning,
     pub(super) frame: Frame,
     pub(super) found: Chosen,
+    /// The share of the constant's loss that it leaves.
+    pub(super) left: f64,
     /// Over how many scales the fresh features are.
     pub(super) fresh_reach: f32,
 }
@@ -54,7 +56,8 @@ impl Trial<'_> {
             }
         }
         let (frame, found, fresh_reach) = best;
-        Finished { learning, frame, found, fresh_reach }
+        let left = self.left(&frame, &found.weights);
+        Finished { learning, frame, found, left, fresh_reach }
     }
 }
 
