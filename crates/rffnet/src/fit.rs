@@ -1,20 +1,20 @@
 //! The one place where a fit is put together.
 
-use crate::committee;
-use crate::copies::merged;
+use crate::auto::ensemble;
+use crate::duplicates::merged;
 use crate::features::{FeatureMap, Problem, Weights, mean_loss, mean_squared_slopes, row_losses};
-use crate::file::FORMAT;
 use crate::init;
 use crate::loss::{Link, Loss};
+use crate::model::file::FORMAT;
 use crate::model::{Card, Member, Model, Summary, Task};
+use crate::numerics::random::{Stream, Use, stream, uniform};
 use crate::params::{ClassWeight, Init, Missing, Params, Plan, Preset, Shape, SolverKind};
-use crate::rng::{Stream, Use, stream, uniform};
-use crate::scale::{ColumnStatistics, column_statistics};
-use crate::shapes::Shapes;
+use crate::prepare::{PreparedTarget, row_weights};
 use crate::solver::descent::{Split, descend};
 use crate::solver::{History, Observer, Silent, Stopped};
 use crate::spectrum::{Sampling, Spectrum, sample_iid, sample_orthogonal};
-use crate::target::{PreparedTarget, row_weights};
+use crate::transform::candidates::Shapes;
+use crate::transform::{ColumnStatistics, column_statistics};
 use crate::{Data, Error, Target};
 
 /// A fit about to be made: parameters, and whatever is to be watched or replaced.
@@ -142,7 +142,7 @@ impl<'a> Fit<'a> {
                 ..setting
             });
             let settings: Vec<Setting<'_>> = std::iter::once(setting).chain(shaped).collect();
-            let (at, trained) = committee::train(&settings, &plan, self.params.budget, observer);
+            let (at, trained) = ensemble::train(&settings, &plan, self.params.budget, observer);
             if let Some(shape) = at.checked_sub(1).map(|at| &shapes.0[at]) {
                 scale = shape.scale.clone();
             }

@@ -36,50 +36,46 @@
 //! of threads. The crate does no input or output beyond its model file.
 #![deny(missing_docs)]
 
-mod committee;
-mod copies;
+mod auto;
+mod data;
+mod duplicates;
 mod error;
 mod features;
-mod file;
 mod fit;
 mod init;
-mod lasso;
 mod loss;
-mod matrix;
-mod member;
 pub mod metrics;
 mod model;
 mod names;
-mod normal;
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod numerics;
 mod params;
 mod penalty;
-mod recipe;
+mod prepare;
 mod resume;
-mod rng;
-mod scale;
+mod ridge;
 pub mod select;
-mod shapes;
 #[doc(hidden)]
 pub mod simd;
 mod solver;
 mod spectrum;
-mod target;
-mod warp;
+mod transform;
 
+pub use data::{Data, Matrix, Target};
 pub use error::Error;
-pub use file::write_file;
 pub use fit::Fit;
 pub use loss::{Link, Loss, LossKind};
-pub use matrix::{Data, Matrix, Target};
+pub use model::file::write_file;
 pub use model::{Model, Summary, Task};
 pub use params::{
     ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
 };
 pub use penalty::{Penalty, PenaltyKind};
-#[doc(hidden)]
-pub use scale::Scale;
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
+#[doc(hidden)]
+pub use transform::Scale;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -1,15 +1,15 @@
 //! Going on from a model: more epochs of descent, on the same rows or on others.
 
+use crate::auto::member::seed;
 use crate::features::{Problem, mean_loss, mean_squared_slopes};
 use crate::fit::Setting;
 use crate::loss::{Loss, LossKind};
-use crate::member::seed;
 use crate::model::{Card, Member, Model, Summary, Task};
+use crate::numerics::random::{Use, stream};
 use crate::params::{Missing, Params, Plan, Shape, SolverKind};
-use crate::rng::{Use, stream};
+use crate::prepare::row_weights;
 use crate::solver::descent::{Outcome, Split, descend};
 use crate::solver::{Observer, Stopped};
-use crate::target::row_weights;
 use crate::{Data, Error, Target};
 
 impl Model {

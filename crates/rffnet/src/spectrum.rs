@@ -8,7 +8,7 @@ use rand::Rng;
 use rand_distr::{Cauchy, Distribution, Exp1, StandardNormal, StudentT};
 use serde::{Deserialize, Serialize};
 
-use crate::rng::uniform;
+use crate::numerics::random::uniform;
 use crate::{Error, names::named_enum};
 
 /// The law of one frequency and the kernel factor that belongs to it.
@@ -149,7 +149,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Use, stream};
+    use crate::numerics::random::{Use, stream};
 
     fn frequency(omega: &[f32], columns: usize, features: usize, k: usize) -> Vec<f64> {
         (0..columns).map(|j| omega[j * features + k] as f64).collect()

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::{FeatureMap, MAX_SLOTS, MAX_SPECTRUM_SLOTS, Problem, WORKSPACE, Weights, slot_rows};
 use crate::Matrix;
-use crate::scale::Scale;
 use crate::simd::{self, CHUNK, GramScratch, Path};
+use crate::transform::Scale;
 
 /// For each column the weighted mean, over rows, of the squared derivative (summed over outputs) of the averaged
 /// networks along the standardised column.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::loss::LossKind;
-use crate::rng::{Stream, Use, stream, uniform};
+use crate::numerics::random::{Stream, Use, stream, uniform};
 use rand_distr::{Distribution, StandardNormal};
 
 /// A problem, a network and an order of rows, all at random but for the shapes.

@@ -2,9 +2,9 @@
 //! coordinates or alternating between head and relevances (PALM).
 
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, mean_loss};
+use crate::numerics::random::{Stream, Use, shuffle, stream};
 use crate::params::{Plan, SolverKind};
 use crate::penalty::Penalty;
-use crate::rng::{Stream, Use, shuffle, stream};
 use crate::simd::{self, Path, Prox};
 use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
 

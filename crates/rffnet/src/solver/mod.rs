@@ -1,9 +1,8 @@
 //! Minimisers of the objective, and when they stop.
 
-pub(crate) mod budget;
 pub(crate) mod descent;
-pub(crate) mod kept;
-pub(crate) mod lbfgs;
+pub(crate) mod design_cache;
+pub(crate) mod monitor;
 pub(crate) mod reduced;
 pub(crate) mod schedule;
 pub(crate) mod stop;

@@ -6,9 +6,10 @@
 
 use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
 use crate::loss::{Link, logistic};
-use crate::normal::{Design, Factor, Linear, Moments, Ridge, Span, penalty};
-use crate::solver::kept::Kept;
-use crate::solver::lbfgs::{Lbfgs, Point};
+use crate::numerics::cholesky::Factor;
+use crate::numerics::lbfgs::{Lbfgs, Point};
+use crate::ridge::{Design, Linear, Moments, Ridge, Span, penalty};
+use crate::solver::design_cache::Kept;
 
 /// The head of a classifier is solved until half the squared Newton decrement, an estimate of how much could still be
 /// gained, is below this share of the loss. A looser head would bias the envelope gradient.

@@ -2,10 +2,10 @@
 //! exactly at every step.
 
 use crate::features::{FeatureMap, Problem, Wanted, Weights, mean_loss};
-use crate::normal::Linear;
-use crate::solver::budget::Watch;
+use crate::numerics::lbfgs::{Lbfgs, Point};
+use crate::ridge::Linear;
 use crate::solver::descent::Split;
-use crate::solver::lbfgs::{Lbfgs, Point};
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::{HeadPlan, Reduced};
 
 /// Steps without a better validation loss before a stage ends, and the smallest decrease that counts.

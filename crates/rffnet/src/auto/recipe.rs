@@ -1,8 +1,8 @@
 //! How much work `auto` does, decided from the data's shape by counting multiplications: never by a clock, so that a
 //! fit is the same on every machine.
 
-use crate::normal::MANY_COLUMNS;
 use crate::params::{Effort, Plan, SpectrumMode};
+use crate::ridge::MANY_COLUMNS;
 
 /// Multiplications spent on a network of 200 rows and 10 columns, at normal effort.
 const WORK: f64 = 4e9;

@@ -1,25 +1,25 @@
 //! One network of a committee: how it finds its relevances, its frequencies and its head.
 
+mod agop;
 mod finish;
 mod head;
 mod learn;
 mod start;
-mod turn;
 
+use crate::auto::recipe::Recipe;
 use crate::features::{FeatureMap, Weights, mean_loss, row_losses};
 use crate::fit::{Setting, beats, clearly_smaller};
-use crate::normal::Linear;
+use crate::numerics::random::{Stream, Use, stream};
 use crate::params::Plan;
-use crate::recipe::Recipe;
-use crate::rng::{Stream, Use, stream};
-use crate::solver::budget::Watch;
+use crate::ridge::Linear;
 use crate::solver::descent::Split;
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled, Stage, settle};
+use agop::Turned;
 use finish::Finished;
 use learn::Learning;
 pub(crate) use learn::Source;
-use turn::Turned;
 
 /// Penalties from strong to weak.
 pub(crate) const ALPHAS: [f64; 3] = [1e-3, 1e-4, 1e-5];

@@ -2,8 +2,8 @@
 
 use crate::features::{FeatureMap, Weights, mean_squared_slopes};
 use crate::init;
-use crate::solver::budget::Watch;
 use crate::solver::descent::Split;
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::{Frame, Settled};
 

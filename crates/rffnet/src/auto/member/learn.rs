@@ -1,14 +1,14 @@
 //! Frequencies and phases join the relevances.
 
 use crate::fit::clearly_smaller;
-use crate::rng::Stream;
-use crate::solver::budget::Watch;
+use crate::numerics::random::Stream;
 use crate::solver::descent::Split;
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::{Frame, Settled};
 
+use super::agop::{Metric, Turned};
 use super::head::choose;
-use super::turn::{Metric, Turned};
 use super::{Trial, on_columns};
 
 /// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.

@@ -7,12 +7,12 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The generator used everywhere in this crate.
-pub(crate) type Stream = Xoshiro256PlusPlus;
+pub type Stream = Xoshiro256PlusPlus;
 
 /// What a stream is for.
 #[derive(Clone, Copy)]
 #[repr(u64)]
-pub(crate) enum Use {
+pub enum Use {
     Split = 1,
     Frequencies = 2,
     Head = 3,
@@ -21,18 +21,18 @@ pub(crate) enum Use {
 }
 
 /// The stream of `seed` for one use.
-pub(crate) fn stream(seed: u64, purpose: Use) -> Stream {
+pub fn stream(seed: u64, purpose: Use) -> Stream {
     // An odd multiplier keeps (seed, use) pairs distinct; seed_from_u64 then scrambles them.
     Stream::seed_from_u64(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(purpose as u64))
 }
 
 /// Uniform on [0, 1).
-pub(crate) fn uniform(rng: &mut (impl Rng + ?Sized)) -> f64 {
+pub fn uniform(rng: &mut (impl Rng + ?Sized)) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Fisher-Yates.
-pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut (impl Rng + ?Sized)) {
+pub fn shuffle<T>(items: &mut [T], rng: &mut (impl Rng + ?Sized)) {
     for i in (1..items.len()).rev() {
         // Lemire's multiply-shift: bias below 2^-32 for any array that fits in memory.
         let j = ((rng.next_u64() >> 32) * (i as u64 + 1)) >> 32;

@@ -12,17 +12,17 @@ const TRIALS: usize = 10;
 
 /// A point with its value and gradient.
 #[derive(Debug, Clone)]
-pub(crate) struct Point<T> {
-    pub(crate) x: Vec<f64>,
-    pub(crate) value: f64,
-    pub(crate) gradient: Vec<f64>,
+pub struct Point<T> {
+    pub x: Vec<f64>,
+    pub value: f64,
+    pub gradient: Vec<f64>,
     /// Whatever else the evaluation found.
-    pub(crate) note: T,
+    pub note: T,
 }
 
 /// The curvature seen so far.
 #[derive(Debug, Default)]
-pub(crate) struct Lbfgs {
+pub struct Lbfgs {
     steps: Vec<Vec<f64>>,
     changes: Vec<Vec<f64>>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Lbfgs {
 impl Lbfgs {
     /// Moves to a better point along a quasi-Newton direction; `None` when there is none to be found. The
     /// very first step is at most `first` long.
-    pub(crate) fn step<T>(
+    pub fn step<T>(
         &mut self,
         at: &Point<T>,
         first: f64,

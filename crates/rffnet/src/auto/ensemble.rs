@@ -14,12 +14,12 @@
 //! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
 //!    more on all rows.
 
+use crate::auto::member::{ALPHAS, Member, Origin, Source, Trial};
+use crate::auto::recipe::Recipe;
 use crate::fit::{Setting, Trained, clearly_smaller};
-use crate::member::{ALPHAS, Member, Origin, Source, Trial};
-use crate::normal::Linear;
 use crate::params::Plan;
-use crate::recipe::Recipe;
-use crate::solver::budget::Watch;
+use crate::ridge::Linear;
+use crate::solver::monitor::Watch;
 use crate::solver::{Observer, Stopped};
 
 /// Standard errors by which the held-out rows must prefer columns nearer to their own shape, which are less safe with far

@@ -2,7 +2,7 @@
 
 use crate::features::{Problem, Weights, mean_loss};
 use crate::loss::Link;
-use crate::normal::{Design, Linear, Ridge};
+use crate::ridge::{Design, Linear, Ridge};
 use crate::solver::descent::Split;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::varpro::Frame;

@@ -4,8 +4,9 @@
 //! a head c on L is the head b = Z' L'^-1 c on Z, with the same predictions and the same length. So the normal equations
 //! have as many unknowns as there are rows, however many features and linear terms there are.
 
-use super::{BLOCK, Design, Factor, Linear, Moments, Sums};
+use super::{BLOCK, Design, Linear, Moments, Sums};
 use crate::features::{FeatureMap, Problem};
+use crate::numerics::cholesky::Factor;
 
 /// The share of the mean of K's diagonal that is added to it: products are summed in f32.
 const JITTER: f64 = 1e-7;

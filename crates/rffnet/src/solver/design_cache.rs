@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use crate::features::{FeatureMap, MAX_SLOTS, Problem, RowScratch, dot, slot_rows};
-use crate::normal::{Design, Span};
+use crate::ridge::{Design, Span};
 
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;

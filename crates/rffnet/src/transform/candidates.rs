@@ -1,7 +1,7 @@
 //! The training columns in other shapes.
 
 use crate::features::Problem;
-use crate::scale::{ColumnStatistics, Scale, Shaping};
+use crate::transform::{ColumnStatistics, Scale, Shaping};
 use crate::{Error, Matrix};
 
 /// Other shapes of the columns that the exact solver may learn from, from the least change to the most.

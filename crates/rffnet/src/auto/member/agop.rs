@@ -5,9 +5,9 @@
 //! a few rounds of fitting and drawing settle.
 
 use crate::features::{FeatureMap, mean_outer_slopes};
-use crate::normal::Factor;
-use crate::solver::budget::Watch;
+use crate::numerics::cholesky::Factor;
 use crate::solver::descent::Split;
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::{Frame, Settled};
 

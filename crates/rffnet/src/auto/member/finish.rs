@@ -1,8 +1,8 @@
 //! Learned and fresh features together, and their head.
 
 use crate::features::FeatureMap;
-use crate::rng::Stream;
-use crate::solver::budget::Watch;
+use crate::numerics::random::Stream;
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::HeadPlan;
 use crate::solver::varpro::Frame;
 

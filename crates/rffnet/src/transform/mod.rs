@@ -4,11 +4,14 @@
 //! column is z / sqrt(1 + bend z^2). The bulk of the rows stays where it was, and no row is further than 1 / sqrt(bend)
 //! from the middle, so that neither the frequencies nor the head are ruled by a few far rows.
 
+pub(crate) mod candidates;
+pub(crate) mod yeo_johnson;
+
 use rayon::prelude::*;
 
 use crate::Matrix;
 use crate::simd::{self, Path};
-use crate::warp::Warp;
+use crate::transform::yeo_johnson::Warp;
 
 /// How every column is standardised: its mean and spread over the training rows, and its shape.
 #[derive(Debug, Clone, PartialEq)]

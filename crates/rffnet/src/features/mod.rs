@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use crate::Matrix;
 use crate::loss::Loss;
-use crate::scale::Scale;
 use crate::simd::{self, CHUNK, Frequencies, Path, SpectrumGrad, Tape};
+use crate::transform::Scale;
 
 pub(crate) use slopes::{mean_outer_slopes, mean_squared_slopes};
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::Matrix;
 use crate::loss::LossKind;
-use crate::rng::{Stream, Use, stream};
-use crate::scale::Scale;
+use crate::numerics::random::{Stream, Use, stream};
+use crate::transform::Scale;
 use rand_distr::{Distribution, StandardNormal};
 
 fn normals(count: usize, size: f64, rng: &mut Stream) -> Vec<f32> {

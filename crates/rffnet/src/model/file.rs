@@ -26,9 +26,9 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use crate::Error;
 use crate::loss::Link;
 use crate::model::{Card, Member, Model, Stored, Task};
-use crate::scale::Scale;
 use crate::solver::History;
-use crate::warp::Warp;
+use crate::transform::Scale;
+use crate::transform::yeo_johnson::Warp;
 
 /// The format this version writes; it reads this one and all before.
 pub(crate) const FORMAT: u32 = 1;

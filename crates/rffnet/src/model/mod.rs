@@ -1,14 +1,16 @@
 //! A fitted model: predictions, relevances, importances.
 
+pub(crate) mod file;
+
 use serde::{Deserialize, Serialize};
 
+use crate::data::check_cells;
 use crate::features::{FeatureMap, Weights, outputs};
 use crate::loss::{Link, logistic};
-use crate::matrix::check_cells;
 use crate::metrics::argmax;
 use crate::params::{Missing, Plan};
-use crate::scale::Scale;
 use crate::solver::{EpochLoss, History, Stopped};
+use crate::transform::Scale;
 use crate::{Error, Matrix, names::named_enum};
 
 named_enum! {

@@ -1,17 +1,19 @@
 //! Where the relevances start: Constant, Restarter, Regressor, Varpro.
 
+pub(crate) mod lasso;
+
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::auto::member::Trial;
+use crate::auto::recipe::Recipe;
 use crate::features::{FeatureMap, Problem, Weights, mean_loss};
 use crate::fit::Setting;
-use crate::lasso::lasso;
+use crate::init::lasso::lasso;
 use crate::loss::{Link, LossKind};
-use crate::member::Trial;
+use crate::numerics::random::{Stream, Use, stream};
 use crate::params::{Effort, Plan, Schedule};
-use crate::recipe::Recipe;
-use crate::rng::{Stream, Use, stream};
-use crate::solver::budget::Watch;
 use crate::solver::descent::{Descent, Split};
+use crate::solver::monitor::Watch;
 use crate::solver::reduced::{HeadPlan, Reduced};
 use crate::solver::{Observer, Progress};
 
@@ -140,8 +142,8 @@ mod tests {
     use super::*;
     use crate::Matrix;
     use crate::params::{Init, Params, Shape};
-    use crate::scale::{ColumnStatistics, column_statistics};
     use crate::spectrum::{Kernel, sample_iid};
+    use crate::transform::{ColumnStatistics, column_statistics};
 
     /// The runs once more, one by one: the relevances returned are those the best of the first n ended with. So one
     /// restart is the first draw, and more restarts never give a worse start.

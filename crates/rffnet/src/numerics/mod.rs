@@ -1,0 +1,5 @@
+//! Numerical tools that know nothing of the method: shared with the baselines, not part of the public interface.
+
+pub mod cholesky;
+pub mod lbfgs;
+pub mod random;
