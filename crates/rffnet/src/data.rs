@@ -1,47 +1,6 @@
-//! Borrowed views of the caller's arrays: nothing here owns or copies data.
+//! What is learned from, as the caller hands it over: rows, target, weights, names; and its checks.
 
-use crate::Error;
-
-/// Dense rows: `rows x columns` numbers, row after row.
-#[derive(Debug, Clone, Copy)]
-pub struct Matrix<'a> {
-    data: &'a [f32],
-    rows: usize,
-    columns: usize,
-}
-
-impl<'a> Matrix<'a> {
-    /// Views `data` as `rows x columns`, row-major.
-    pub fn new(data: &'a [f32], rows: usize, columns: usize) -> Result<Self, Error> {
-        match rows.checked_mul(columns) {
-            Some(len) if len == data.len() => Ok(Self { data, rows, columns }),
-            _ => Err(Error::Shape(format!(
-                "{} numbers cannot be read as {rows} rows of {columns} columns",
-                data.len()
-            ))),
-        }
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Number of columns.
-    pub fn columns(&self) -> usize {
-        self.columns
-    }
-
-    /// All numbers, row after row.
-    pub fn data(&self) -> &'a [f32] {
-        self.data
-    }
-
-    /// One row.
-    pub fn row(&self, i: usize) -> &'a [f32] {
-        &self.data[i * self.columns..(i + 1) * self.columns]
-    }
-}
+use crate::{Error, Matrix};
 
 /// What is to be learned.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +48,42 @@ impl<'a> Data<'a> {
     /// Data without weights and names.
     pub fn new(x: Matrix<'a>, y: Target<'a>) -> Self {
         Self { x, y, weight: None, names: None, positional: false }
+    }
+
+    /// The classes; none for a regression.
+    pub(crate) fn classes(&self) -> &'a [String] {
+        match self.y {
+            Target::Labels { classes, .. } => classes,
+            Target::Values { .. } => &[],
+        }
+    }
+
+    /// Rows of positive weight; at least two.
+    pub(crate) fn rows_that_count(&self) -> Result<Vec<usize>, Error> {
+        let n = self.x.rows();
+        let rows: Vec<usize> = (0..n).filter(|&i| self.weight.is_none_or(|w| w[i] > 0.0)).collect();
+        match rows.len() {
+            0 if n > 0 => Err(Error::Shape("every row has weight zero; nothing can be learned".into())),
+            0 | 1 => {
+                Err(Error::Shape(format!("there is {} row to learn from; at least 2 are needed", rows.len())))
+            }
+            _ => Ok(rows),
+        }
+    }
+
+    /// Names the columns without a range.
+    pub(crate) fn constant_column_warning(&self, range: &[f32]) -> Option<String> {
+        let constant: Vec<String> =
+            (0..range.len()).filter(|&j| range[j] == 0.0).map(|j| format!("'{}'", self.name(j))).collect();
+        match constant.len() {
+            0 => None,
+            1 => Some(format!("column {} is constant and is left out (relevance 0)", constant[0])),
+            many => {
+                let shown = constant[..many.min(5)].join(", ");
+                let more = if many > 5 { format!(" and {} more", many - 5) } else { String::new() };
+                Some(format!("columns {shown}{more} are constant and are left out (relevance 0)"))
+            }
+        }
     }
 
     /// The name of column `j`.
@@ -165,16 +160,15 @@ pub(crate) fn check_cells(
     name: impl Fn(usize) -> String,
 ) -> Result<(), Error> {
     let bad = |v: f32| if missing_allowed { v.is_infinite() } else { !v.is_finite() };
-    match x.data().iter().position(|&v| bad(v)) {
+    match x.find(bad) {
         None => Ok(()),
-        Some(at) => {
-            let value = x.data()[at] as f64;
+        Some((row, column, value)) => {
             let advice = if value.is_nan() {
                 "fill it in, drop the row, or ask for missing values to be imputed (missing = mean)"
             } else {
                 "every number must be finite"
             };
-            Err(Error::Cell { row: at / x.columns() + 1, column: name(at % x.columns()), value, advice })
+            Err(Error::Cell { row: row + 1, column: name(column), value: value as f64, advice })
         }
     }
 }

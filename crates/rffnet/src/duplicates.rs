@@ -3,12 +3,13 @@
 //! So a weight of three means what three copies of the row mean, to the last bit, and copies never stand on both sides
 //! of the split into training and validation rows. Done for few rows, where a single one can turn the fit.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::{Data, Error, Matrix, Target};
 
 /// Rows up to which copies are looked for.
-const FEW: usize = 100;
+const MOST_ROWS: usize = 100;
 
 /// Each different row once, in an order that does not depend on the caller's.
 pub(crate) struct Merged {
@@ -22,19 +23,21 @@ pub(crate) struct Merged {
 pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
     let weight = |i: usize| data.weight.map_or(1.0, |w| w[i]);
     let mut order: Vec<usize> = (0..data.x.rows()).filter(|&i| weight(i) > 0.0).collect();
-    if order.len() > FEW {
+    if order.len() > MOST_ROWS {
         return None;
     }
+    let x = Dense { cells: data.x.to_dense(), columns: data.x.columns() };
+    let compare = |a: usize, b: usize| compare(&x, data.y, a, b);
     let even = order.iter().all(|&i| weight(i) == weight(order[0]));
-    order.sort_by(|&a, &b| compare(data, a, b));
-    let copies = order.windows(2).any(|pair| compare(data, pair[0], pair[1]).is_eq());
+    order.sort_by(|&a, &b| compare(a, b));
+    let copies = order.windows(2).any(|pair| compare(pair[0], pair[1]).is_eq());
     if even && !copies {
         return None;
     }
     let mut merged = Merged { x: Vec::new(), values: Vec::new(), codes: Vec::new(), weight: Vec::new() };
-    for copies in order.chunk_by(|&a, &b| compare(data, a, b).is_eq()) {
+    for copies in order.chunk_by(|&a, &b| compare(a, b).is_eq()) {
         let first = copies[0];
-        merged.x.extend(data.x.row(first));
+        merged.x.extend(x.row(first));
         match data.y {
             Target::Values { values, outputs } => {
                 merged.values.extend(&values[first * outputs..(first + 1) * outputs]);
@@ -47,10 +50,22 @@ pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
     (merged.weight.len() > 1).then_some(merged)
 }
 
+/// All rows in memory: they are few.
+struct Dense<'a> {
+    cells: Cow<'a, [f32]>,
+    columns: usize,
+}
+
+impl Dense<'_> {
+    fn row(&self, i: usize) -> &[f32] {
+        &self.cells[i * self.columns..(i + 1) * self.columns]
+    }
+}
+
 /// By columns, then by target.
-fn compare(data: &Data<'_>, a: usize, b: usize) -> Ordering {
-    let columns = data.x.row(a).iter().zip(data.x.row(b)).map(|(a, b)| a.total_cmp(b));
-    columns.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| match data.y {
+fn compare(x: &Dense<'_>, y: Target<'_>, a: usize, b: usize) -> Ordering {
+    let columns = x.row(a).iter().zip(x.row(b)).map(|(a, b)| a.total_cmp(b));
+    columns.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| match y {
         Target::Labels { codes, .. } => codes[a].cmp(&codes[b]),
         Target::Values { values, outputs } => {
             let row = |i: usize| &values[i * outputs..(i + 1) * outputs];

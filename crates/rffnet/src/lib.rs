@@ -37,11 +37,13 @@
 #![deny(missing_docs)]
 
 mod auto;
+mod backend;
 mod data;
 mod duplicates;
 mod error;
 mod features;
 mod fit;
+mod fold;
 mod init;
 mod loss;
 pub mod metrics;
@@ -53,29 +55,35 @@ pub mod numerics;
 mod params;
 mod penalty;
 mod prepare;
+mod problem;
 mod resume;
 mod ridge;
+mod rows;
 pub mod select;
 #[doc(hidden)]
 pub mod simd;
 mod solver;
 mod spectrum;
+mod training;
 mod transform;
+mod validation;
 
-pub use data::{Data, Matrix, Target};
+pub use data::{Data, Target};
 pub use error::Error;
+pub use features::RandomFeatures;
 pub use fit::Fit;
-pub use loss::{Link, Loss, LossKind};
+pub use loss::{ExactHead, Link, Loss, LossKind, LossRows};
 pub use model::file::write_file;
-pub use model::{Model, Summary, Task};
+pub use model::{MemberTensors, Metadata, Model, Summary, Task, Tensor, TensorValues};
 pub use params::{
-    ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
+    Applies, ClassWeight, Common, Descent, Effort, Group, Init, Method, Missing, PARAMETERS, Parameter,
+    Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode, ValueKind, VarPro,
 };
 pub use penalty::{Penalty, PenaltyKind};
+pub use rows::{Matrix, Rows};
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
-#[doc(hidden)]
-pub use transform::Scale;
+pub use transform::{ColumnTransform, YeoJohnson};
 
 /// The README's example is a test.
 #[cfg(doctest)]

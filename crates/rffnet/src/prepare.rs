@@ -1,7 +1,7 @@
 //! The target and the row weights as they are trained on.
 
-use crate::loss::{Link, LossKind};
-use crate::params::{ClassWeight, Plan};
+use crate::loss::{Link, Loss};
+use crate::params::{ClassWeight, Common};
 use crate::{Data, Error, Target};
 
 /// The target as it is trained on.
@@ -16,11 +16,18 @@ pub(crate) struct PreparedTarget {
 }
 
 impl PreparedTarget {
-    pub(crate) fn new(data: &Data<'_>, plan: &Plan, link: Link, rows: &[usize]) -> Result<Self, Error> {
+    pub(crate) fn new(
+        data: &Data<'_>,
+        common: &Common,
+        loss: &dyn Loss,
+        rows: &[usize],
+    ) -> Result<Self, Error> {
         match data.y {
             Target::Labels { codes, classes } => Self::labels(codes, classes, rows),
             Target::Values { values, outputs } => {
-                Self::values(values, outputs, data.weight, plan, link, rows)
+                // Behind a link the intercept holds the mean of the target.
+                let standardise = (loss.link() == Link::Identity).then_some(common.standardise_target);
+                Self::values((values, outputs), data.weight, standardise, loss, rows)
             }
         }
     }
@@ -45,22 +52,20 @@ impl PreparedTarget {
         })
     }
 
+    /// `standardise` is none where the target must stay as it is, even where it is constant.
     fn values(
-        values: &[f64],
-        outputs: usize,
+        (values, outputs): (&[f64], usize),
         weight: Option<&[f32]>,
-        plan: &Plan,
-        link: Link,
+        standardise: Option<bool>,
+        loss: &dyn Loss,
         rows: &[usize],
     ) -> Result<Self, Error> {
-        if plan.loss == LossKind::Poisson
-            && let Some(&i) =
-                rows.iter().find(|&&i| values[i * outputs..(i + 1) * outputs].iter().any(|v| *v < 0.0))
-        {
-            return Err(Error::Target(format!(
-                "row {} has a negative target; counts are needed for poisson",
-                i + 1
-            )));
+        let refused = |&i: &usize| {
+            let reason = values[i * outputs..(i + 1) * outputs].iter().find_map(|&v| loss.refuses(v))?;
+            Some(Error::Target(format!("row {} {reason}", i + 1)))
+        };
+        if let Some(error) = rows.iter().find_map(refused) {
+            return Err(error);
         }
         let (mut mean, mut scale) = (vec![0.0; outputs], vec![1.0; outputs]);
         let mut constant = true;
@@ -78,14 +83,11 @@ impl PreparedTarget {
             let first = values[rows[0] * outputs + c];
             let varies = rows.iter().any(|&i| values[i * outputs + c] != first);
             constant &= !varies;
-            if plan.standardise_target || !varies {
+            // A constant is predicted through the target's mean.
+            if standardise.is_some_and(|standardise| standardise || !varies) {
                 mean[c] = if varies { centre } else { first };
                 scale[c] = if varies && spread > 0.0 { spread } else { 1.0 };
             }
-        }
-        // A constant is predicted through the target's mean, except behind a link, where the intercept holds it.
-        if link != Link::Identity {
-            (mean, scale) = (vec![0.0; outputs], vec![1.0; outputs]);
         }
         let mut y = vec![0.0; values.len()];
         for (i, (y, v)) in y.iter_mut().zip(values).enumerate() {
@@ -99,20 +101,38 @@ impl PreparedTarget {
                 i + 1
             )));
         }
-        let unit = match plan.loss {
-            _ if outputs > 1 => 1.0,
-            LossKind::Squared | LossKind::Huber { .. } => scale[0] * scale[0],
-            LossKind::Quantile { .. } => scale[0],
-            LossKind::Poisson | LossKind::CrossEntropy => 1.0,
-        };
+        let unit = loss_unit(loss, &scale);
         Ok(Self { y, outputs, mean, scale, unit, constant })
     }
 }
 
+/// What a training loss is multiplied with to be in units of the target, given its deviations.
+pub(crate) fn loss_unit(loss: &dyn Loss, scale: &[f64]) -> f64 {
+    if let [deviation] = scale { loss.unit(*deviation) } else { 1.0 }
+}
+
+/// How far predictions of an exact regression may leave the range of the training target, as a share of it: a row far
+/// outside the training data must not be extrapolated without bound.
+const MARGIN: f64 = 0.1;
+
+/// The limits of predictions, for each output of a regression.
+pub(crate) fn target_limits(data: &Data<'_>, rows: &[usize]) -> Vec<(f64, f64)> {
+    let Target::Values { values, outputs } = data.y else { return Vec::new() };
+    (0..outputs)
+        .map(|c| {
+            let column = || rows.iter().map(|&i| values[i * outputs + c]);
+            let (low, high) =
+                (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
+            let room = MARGIN * (high - low);
+            (low - room, high + room)
+        })
+        .collect()
+}
+
 /// Sample weights times class weights, of mean one over the rows that count; `None` where all are equal.
-pub(crate) fn row_weights(data: &Data<'_>, plan: &Plan, rows: &[usize]) -> Option<Vec<f32>> {
+pub(crate) fn row_weights(data: &Data<'_>, class_weight: ClassWeight, rows: &[usize]) -> Option<Vec<f32>> {
     let given = |i: usize| data.weight.map_or(1.0, |w| w[i] as f64);
-    let class_weight: Option<(Vec<f64>, &[u32])> = match (plan.class_weight, data.y) {
+    let by_class: Option<(Vec<f64>, &[u32])> = match (class_weight, data.y) {
         (ClassWeight::Balanced, Target::Labels { codes, classes }) => {
             let mut mass = vec![0.0; classes.len()];
             rows.iter().for_each(|&i| mass[codes[i] as usize] += given(i));
@@ -120,12 +140,11 @@ pub(crate) fn row_weights(data: &Data<'_>, plan: &Plan, rows: &[usize]) -> Optio
         }
         _ => None,
     };
-    if data.weight.is_none() && class_weight.is_none() {
+    if data.weight.is_none() && by_class.is_none() {
         return None;
     }
-    let full = |i: usize| {
-        given(i) * class_weight.as_ref().map_or(1.0, |(by_class, codes)| by_class[codes[i] as usize])
-    };
+    let full =
+        |i: usize| given(i) * by_class.as_ref().map_or(1.0, |(weight, codes)| weight[codes[i] as usize]);
     let mean = rows.iter().map(|&i| full(i)).sum::<f64>() / rows.len() as f64;
     let mut weights = vec![0.0; data.x.rows()];
     rows.iter().for_each(|&i| weights[i] = (full(i) / mean) as f32);

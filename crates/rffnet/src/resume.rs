@@ -1,15 +1,16 @@
 //! Going on from a model: more epochs of descent, on the same rows or on others.
 
 use crate::auto::member::seed;
-use crate::features::{Problem, mean_loss, mean_squared_slopes};
-use crate::fit::Setting;
-use crate::loss::{Loss, LossKind};
-use crate::model::{Card, Member, Model, Summary, Task};
+use crate::backend;
+use crate::features::{Network, Weights};
+use crate::model::{Member, Metadata, Model, Summary, Task};
 use crate::numerics::random::{Use, stream};
-use crate::params::{Missing, Params, Plan, Shape, SolverKind};
-use crate::prepare::row_weights;
-use crate::solver::descent::{Outcome, Split, descend};
+use crate::params::{Common, Descent, Missing, Params, Plan};
+use crate::prepare::{loss_unit, row_weights};
+use crate::problem::{Columns, Problem};
+use crate::solver::descent::{DescentState, Outcome, descend};
 use crate::solver::{Observer, Stopped};
+use crate::validation::Split;
 use crate::{Data, Error, Target};
 
 impl Model {
@@ -24,58 +25,57 @@ impl Model {
         data: &Data<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Model, Error> {
-        let plan = self.resumed_plan(params, data)?;
+        let (plan, settings) = self.resumed_plan(params, data)?;
+        let common = &plan.common;
         let rows: Vec<usize> =
             (0..data.x.rows()).filter(|&i| data.weight.is_none_or(|w| w[i] > 0.0)).collect();
         if rows.is_empty() {
             return Err(Error::Shape("there is no row of positive weight to learn from".into()));
         }
-        let loss: Box<dyn Loss> = plan.loss.build(self.card.classes.len());
-        if loss.link() != self.card.link {
-            return Err(Error::Unsupported(format!("the model was not fitted with the loss {}", plan.loss)));
+        let loss = common.loss.build(self.classes().len());
+        if loss.link() != self.metadata.link {
+            return Err(Error::Unsupported(format!(
+                "the model was not fitted with the loss {}",
+                common.loss
+            )));
         }
         let y = self.targets(data);
+        let columns = Columns { x: data.x, transforms: &self.transforms };
         let problem = Problem {
-            x: data.x,
-            scale: self.scale.clone(),
+            columns,
             width: y.len() / data.x.rows(),
-            y,
-            weight: row_weights(data, &plan, &rows),
+            y: y.into(),
+            weight: row_weights(data, common.class_weight, &rows).map(Into::into),
             outputs: self.outputs(),
             loss: loss.as_ref(),
-            unit: self.loss_unit(plan.loss),
+            unit: loss_unit(loss.as_ref(), &self.target_scale),
+            backend: backend::cpu(),
         };
+        let constant = problem.constant(&rows);
         let mut members = Vec::with_capacity(self.members.len());
         let mut last: Option<(Outcome, f64, usize)> = None;
-        for (number, member) in self.members.iter().enumerate() {
-            let seed = seed(&plan, number);
-            let split = Split::new(&rows, plan.validation_fraction, seed);
-            let setting = Setting {
-                problem: &problem,
-                rows: &rows,
-                range: &self.scale.inverse,
-                spectrum: &plan.kernel,
-                shape: "",
-            };
-            let floor = setting.constant_weights(&member.map);
-            let judged = split.judges();
-            let baseline = problem.unit * mean_loss(&problem, &member.map, &floor, judged);
-            let start = member.weights.clone();
-            let mut rng = stream(seed, Use::Shuffle);
-            let outcome = descend(&problem, &member.map, &plan, start, &split, baseline, &mut rng, observer);
+        for (number, Member { map, weights, .. }) in self.members.iter().enumerate() {
+            let seed = seed(common.seed, number);
+            let split = Split::new(&rows, common.validation_fraction, seed);
+            let floor = Weights::constant(map, &constant);
+            let baseline = problem.unit * problem.mean_loss(Network::new(map, &floor), split.judged_on());
+            let start = weights.clone();
+            let state =
+                DescentState::new(&problem, map, (common, &settings), start, &split.train, settings.epochs);
+            let outcome = descend(state, &split, baseline, &mut stream(seed, Use::Shuffle), observer);
             if outcome.stopped == Stopped::Diverged {
-                let advice = format!("try a smaller learning rate (it was {:?})", plan.lr);
+                let advice = format!("try a smaller learning rate (it was {:?})", settings.lr);
                 return Err(Error::Diverged { epoch: outcome.epochs, advice });
             }
-            members.push(Member::from_weights(&member.map, &outcome.weights, self.card.feature_scale));
+            members.push(Member::from_weights(map, &outcome.weights, self.metadata.feature_scale));
             last = Some((outcome, baseline, split.validation.len()));
         }
         let Some((outcome, baseline, held_out)) = last else {
-            return Err(Error::ModelFile("the model has no network".into()));
+            return Err(Error::ModelFile("the model has no member".into()));
         };
-        let networks: Vec<_> = members.iter().map(|m| (&m.map, &m.weights)).collect();
-        let slopes = mean_squared_slopes(data.x, &self.scale, &networks, &rows, |i| problem.weight(i));
         let unit = if self.outputs() == 1 { self.target_scale[0] } else { 1.0 };
+        let weight = |i: usize| problem.weight(i);
+        let importance = Member::importances(backend::cpu(), columns, &members, &rows, &weight);
         let summary = Summary {
             rows: rows.len(),
             validation_rows: held_out,
@@ -89,10 +89,10 @@ impl Model {
             losses: outcome.history.losses().to_vec(),
         };
         Ok(Model {
-            importance: slopes.iter().map(|s| (unit * s.sqrt()) as f32).collect(),
+            importance: importance.map(|slope| (unit * slope) as f32).collect(),
             // The range of the first rows' target says nothing about later ones.
-            card: Card { params: plan, summary, guard: Vec::new(), ..self.card.clone() },
-            scale: self.scale.clone(),
+            metadata: Metadata { params: plan, summary, guard: Vec::new(), ..self.metadata.clone() },
+            transforms: self.transforms.clone(),
             target_mean: self.target_mean.clone(),
             target_scale: self.target_scale.clone(),
             members,
@@ -100,50 +100,51 @@ impl Model {
         })
     }
 
-    /// The plan of `params`, with what the model has settled; refuses data of another kind.
-    fn resumed_plan(&self, params: &Params, data: &Data<'_>) -> Result<Plan, Error> {
+    /// The plan of `params`, with what the model has fixed, and its settings of descent; refuses data of another kind.
+    fn resumed_plan(&self, params: &Params, data: &Data<'_>) -> Result<(Plan, Descent), Error> {
+        if self.metadata.custom_loss {
+            return Err(Error::Unsupported(
+                "the model was fitted with a loss of its caller's own, which its file does not hold; fit it anew with \
+                 that loss"
+                    .into(),
+            ));
+        }
         let classification = self.task() == Task::Classification;
-        let columns = self.card.feature_names.len();
-        let shape = Shape { rows: data.x.rows(), columns, classification };
-        let mut plan = params.plan(shape)?;
-        if plan.solver == SolverKind::Varpro {
+        let columns = self.feature_names().len();
+        let checked = params.check(columns, classification, None)?;
+        let missing = checked.missing();
+        let plan = checked.for_rows(data.x.rows());
+        let Some(settings) = plan.descent().cloned() else {
             return Err(Error::Unsupported(
                 "only descent can go on from a model; choose the solver adam, sgd, palm-adam or palm-sgd"
                     .into(),
             ));
-        }
+        };
         if data.x.columns() != columns {
             return Err(Error::Shape(format!(
                 "the model was fitted on {columns} columns but the data have {}",
                 data.x.columns()
             )));
         }
-        data.check(plan.missing == Missing::Mean)?;
+        data.check(missing == Missing::Mean)?;
         let same = match data.y {
             Target::Values { outputs, .. } => !classification && outputs == self.outputs(),
-            Target::Labels { classes, .. } => classification && classes == self.card.classes,
+            Target::Labels { classes, .. } => classification && classes == self.classes(),
         };
         if !same {
             return Err(Error::Target("the target is of another kind than the model's".into()));
         }
-        let before = &self.card.params;
-        plan.random_features = self.random_features();
-        plan.kernel = before.kernel;
-        plan.sampling = before.sampling;
-        plan.scaled_features = before.scaled_features;
-        plan.standardise_target = before.standardise_target;
-        plan.linear = before.linear;
-        Ok(plan)
-    }
-
-    /// What a training loss is multiplied with to be in units of the target.
-    fn loss_unit(&self, loss: LossKind) -> f64 {
-        match loss {
-            _ if self.outputs() > 1 => 1.0,
-            LossKind::Squared | LossKind::Huber { .. } => self.target_scale[0] * self.target_scale[0],
-            LossKind::Quantile { .. } => self.target_scale[0],
-            LossKind::Poisson | LossKind::CrossEntropy => 1.0,
-        }
+        let before = &self.plan().common;
+        let common = Common {
+            random_features: self.random_features(),
+            kernel: before.kernel,
+            sampling: before.sampling,
+            scaled_features: before.scaled_features,
+            standardise_target: before.standardise_target,
+            linear: before.linear,
+            ..plan.common
+        };
+        Ok((Plan { common, ..plan }, settings))
     }
 
     /// The target as this model was trained on it.

@@ -50,7 +50,7 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     let relevance = model.relevances();
     let mut order: Vec<usize> = (0..relevance.len()).collect();
     // A relevance knows nothing of linear terms, and a column may act through those alone.
-    let rank = if model.plan().linear { model.importances().to_vec() } else { relevance.clone() };
+    let rank = if model.plan().common.linear { model.importances().to_vec() } else { relevance.clone() };
     // Equal ones keep the order of the columns.
     order.sort_by(|&a, &b| rank[b].total_cmp(&rank[a]));
     let mut path = Vec::with_capacity(order.len() + 1);
@@ -71,7 +71,7 @@ pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
         }
     }
     let mut kept = best;
-    if model.plan().preset != Preset::Paper {
+    if model.plan().common.preset != Preset::Paper {
         let influence = |columns: usize| influence(&model.restricted(&order[..columns]), data);
         let of_best = influence(best)?;
         while kept > 0 {
@@ -120,7 +120,7 @@ fn influence(model: &Model, data: &Data<'_>) -> Result<Vec<f64>, Error> {
 
 /// Minus the mean squared error, or the AUC.
 pub fn score(model: &Model, data: &Data<'_>) -> Result<f64, Error> {
-    data.check(model.plan().missing == Missing::Mean)?;
+    data.check(model.plan().common.missing == Missing::Mean)?;
     if data.x.rows() == 0 || data.weight.is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
         return Err(Error::Shape("no row has a weight above zero, so there is nothing to score".into()));
     }

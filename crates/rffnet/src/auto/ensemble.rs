@@ -1,131 +1,176 @@
-//! Training by variable projection: search with few features, learn the spectrum, finish with many; several times over.
+//! The default algorithm: an ensemble of models trained by variable projection, whose predictions are averaged.
 //!
-//! Each member of the committee holds out other rows and draws other frequencies:
+//! Each member holds out other rows and draws other frequencies:
 //!
-//! 1. **start**: several scales of the relevances, and relevances re-weighted by the slopes of a first fit, a few steps
-//!    each; the best on the held-out rows goes on (later members start from the first one's relevances);
-//! 2. **settle**: L-BFGS over the relevances, penalties from strong to weak; the first member does so with the columns
-//!    in several shapes, and takes the safest unless the held-out rows clearly prefer another;
-//! 3. **drop** columns whose absence the held-out rows do not notice;
-//! 4. **turn**: frequencies follow the directions in which the network changes, where the held-out rows like that; of many
-//!    rows, few are looked at first, and where turning takes much off their loss, 1 and 2 are left out;
-//! 5. **learn**: frequencies and phases join, from features of one scale or, where that does better, of several; later
-//!    members take turns with what does about as well. Where turned features explain it all as drawn, nothing is learned;
-//! 6. **finish**: learned and fresh features together, the penalty chosen on the held-out rows, the head solved once
-//!    more on all rows.
+//! 1. **start** (`member/start.rs`): several scales of the relevances, and relevances re-weighted by the slopes of a first
+//!    fit, a few steps each; the best on validation goes on (later members start from the first one's relevances);
+//! 2. **relevances**: L-BFGS over the relevances, penalties from strong to weak. The first member does so with each
+//!    candidate of column transforms, and takes the one safest for far rows unless another is significantly better;
+//! 3. **drop** columns whose removal does not raise the validation loss;
+//! 4. **AGOP** (`member/agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, while the
+//!    validation loss improves. With many rows this is tried first in a pilot run on a subsample; where it takes much off
+//!    the loss there, 1 and 2 are left out;
+//! 5. **learned frequencies** (`member/learn.rs`): frequencies and phases join the variables, from features of one length
+//!    scale or, where that does better, of several; later members take turns with sources that do about as well. Where
+//!    random features from the AGOP metric explain nearly all, nothing is learned;
+//! 6. **finish** (`member/finish.rs`): learned and random features together, the penalty chosen on validation, the head
+//!    solved once more on all rows.
 
-use crate::auto::member::{ALPHAS, Member, Origin, Source, Trial};
+use crate::Matrix;
+use crate::auto::member::{ALPHAS, MemberFit, Origin, Source, TrainedMember};
 use crate::auto::recipe::Recipe;
-use crate::fit::{Setting, Trained, clearly_smaller};
-use crate::params::Plan;
+use crate::params::VarPro;
+use crate::problem::{Columns, Problem};
 use crate::ridge::Linear;
-use crate::solver::monitor::Watch;
+use crate::solver::monitor::Monitor;
 use crate::solver::{Observer, Stopped};
+use crate::training::{Trained, Training};
+use crate::transform::Transforms;
+use crate::transform::candidates::{Candidate, Candidates};
+use crate::transform::statistics::ColumnStatistics;
+use crate::validation::significantly_smaller;
 
-/// Standard errors by which the held-out rows must prefer columns nearer to their own shape, which are less safe with far
-/// rows.
-const SURE: f64 = 0.5;
+/// Standard errors by which the validation loss must prefer columns nearer to their own shape, which are less safe with
+/// far rows.
+const PREFER_LESS_TRANSFORMED: f64 = 0.5;
 
-/// The committee, in the setting that settles best, and which it was. The last setting is the safest with far rows.
+/// The ensemble with the column transforms that validate best, and those transforms.
 pub(crate) fn train(
-    settings: &[Setting<'_>],
-    plan: &Plan,
+    training: Training<'_>,
+    statistics: &ColumnStatistics,
+    settings: &VarPro,
     budget: Option<f64>,
     observer: &mut dyn Observer,
-) -> (usize, Trained) {
-    let first = &settings[0];
-    let recipe = Recipe::new(plan, first.rows.len(), first.support().len(), first.problem.outputs);
-    let planned = (recipe.committee + settings.len() - 1) * ALPHAS.len() * recipe.steps.min(20);
-    let mut watch = Watch::new(observer, budget, planned, first.problem.unit);
-    let mut best: Option<(usize, Source, Vec<f64>)> = None;
-    for (at, &setting) in settings.iter().enumerate().rev() {
-        if best.is_some() && watch.stopped() {
+) -> (Transforms, Trained) {
+    let Training { problem, rows, common, .. } = training;
+    let recipe = Recipe::new(common, settings, rows.len(), training.support().len(), problem.outputs);
+    let candidate =
+        |candidate| statistics.candidate(candidate, problem.columns.x, rows, |i| problem.weight(i));
+    // The last is the safest with far rows.
+    let candidates: Vec<Candidates> = Candidate::ALL.into_iter().filter_map(candidate).collect();
+    let planned = (recipe.members + candidates.len()) * ALPHAS.len() * recipe.steps.min(20);
+    let mut monitor = Monitor::new(observer, budget, planned, problem.unit);
+    let with = |candidate: Option<&Candidates>, work: &mut dyn FnMut(Training<'_>)| match candidate {
+        Some(candidate) => candidate.with(training, work),
+        None => work(training),
+    };
+    let mut best: Option<(Option<&Candidates>, Source, Vec<f64>)> = None;
+    for candidate in candidates.iter().rev().map(Some).chain([None]) {
+        if best.is_some() && monitor.stopped() {
             break;
         }
-        let trial = Trial::new(setting, plan, &recipe, 0);
-        let held_out = trial.holds_out();
-        let source = trial.source(&mut watch);
-        let losses = trial.row_losses(&source);
-        let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
-            (true, true) => held_out && clearly_smaller(&losses, before, SURE),
-            (now, then) => now && !then,
-        };
-        if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
-            best = Some((at, source, losses));
-        }
+        with(candidate, &mut |training| {
+            let first = MemberFit::new(training, &recipe, 0);
+            let source = first.source(&mut monitor);
+            let losses = first.row_losses(&source);
+            let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
+                (true, true) => {
+                    first.validates() && significantly_smaller(&losses, before, PREFER_LESS_TRANSFORMED)
+                }
+                (now, then) => now && !then,
+            };
+            if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
+                best = Some((candidate, source, losses));
+            }
+        });
     }
-    let (at, source, losses) = best.expect("there is a setting");
-    (at, committee(settings[at], plan, &recipe, Origin::Source(source, losses), &mut watch))
+    let (candidate, source, losses) = best.expect("there is a candidate");
+    let transforms = candidate.map_or(&statistics.transforms, |c| &c.transforms);
+    let mut origin = Some(Origin::Source(source, losses));
+    let mut trained = None;
+    with(candidate, &mut |training| {
+        let origin = origin.take().expect("called once");
+        trained = Some(ensemble(training, &recipe, origin, &transforms.describe(), &mut monitor));
+    });
+    let clipped = transforms.clip(&statistics.low, &statistics.range);
+    (clipped, trained.expect("called once"))
+}
+
+impl Candidates {
+    /// Calls `work` with the columns transformed. They are a copy while it lasts: taking powers anew in every pass would
+    /// cost more than a twentieth of it.
+    fn with(&self, training: Training<'_>, work: &mut dyn FnMut(Training<'_>)) {
+        let own = training.problem;
+        let x = own.columns.x;
+        let copy = self.transforms.applied(x);
+        let identity = Transforms::identity(x.columns());
+        let x = Matrix::new(&copy, x.rows(), x.columns()).expect("as many cells as before");
+        let columns = Columns { x, transforms: &identity };
+        let problem = Problem { columns, ..own.clone() };
+        work(Training { problem: &problem, range: &self.range, ..training });
+    }
 }
 
 fn is_finite(losses: &[f64]) -> bool {
     losses.iter().all(|loss| loss.is_finite())
 }
 
-fn committee(
-    setting: Setting<'_>,
-    plan: &Plan,
+fn ensemble(
+    training: Training<'_>,
     recipe: &Recipe,
     origin: Origin<'_>,
-    watch: &mut Watch<'_>,
+    transforms: &str,
+    monitor: &mut Monitor<'_>,
 ) -> Trained {
-    let trial = |number: usize| Trial::new(setting, plan, recipe, number);
-    let mut members = vec![trial(0).member(origin, watch).expect("the first is always finished")];
-    let count = if members[0].left < recipe.alone { 1 } else { recipe.committee };
+    let member = |number: usize| MemberFit::new(training, recipe, number);
+    let mut members = vec![member(0).train(origin, monitor).expect("the first is always finished")];
+    let count = if members[0].unexplained < recipe.single_below { 1 } else { recipe.members };
     for number in 1..count {
-        if watch.stopped() {
+        if monitor.stopped() {
             break;
         }
-        members.extend(trial(number).member(Origin::Guide(&members[0].guide), watch));
+        members.extend(member(number).train(Origin::Guide(&members[0].guide), monitor));
     }
-    let count = members.len() as f64;
+    let (count, unit) = (members.len() as f64, training.problem.unit);
     Trained {
-        stopped: watch.reason().unwrap_or(Stopped::Converged),
-        epochs: watch.steps,
-        best_epoch: watch.steps,
-        loss: setting.problem.unit * members.iter().map(|m| m.loss).sum::<f64>() / count,
-        baseline: setting.problem.unit * members.iter().map(|m| m.baseline).sum::<f64>() / count,
+        stopped: monitor.reason().unwrap_or(Stopped::Converged),
+        epochs: monitor.steps,
+        best_epoch: monitor.steps,
+        loss: unit * members.iter().map(|m| m.loss).sum::<f64>() / count,
+        baseline: unit * members.iter().map(|m| m.baseline).sum::<f64>() / count,
         beats_constant: members.iter().any(|m| m.beats_constant),
-        validation_rows: members[0].held_out,
-        history: std::mem::take(&mut watch.history),
-        chosen: chosen(recipe, &members, setting.rows.len(), setting.shape),
-        networks: members.into_iter().map(|m| (m.map, m.weights)).collect(),
+        validation_rows: members[0].validation_rows,
+        history: std::mem::take(&mut monitor.history),
+        chosen: chosen(recipe, &members, training.rows.len(), transforms),
+        members: members.into_iter().map(|m| (m.map, m.weights)).collect(),
     }
 }
 
-/// One line for people: sizes from the data's shape, the rest from the held-out rows.
-fn chosen(recipe: &Recipe, members: &[Member], rows: usize, shape: &str) -> String {
-    let networks = match members.len() {
-        1 => "1 network".into(),
-        many => format!("the average of {many} networks"),
+/// One line for people: sizes from the data's shape, the rest chosen on validation.
+fn chosen(recipe: &Recipe, members: &[TrainedMember], rows: usize, transforms: &str) -> String {
+    let ensemble = match members.len() {
+        1 => "single model".into(),
+        many => format!("ensemble of {many} members"),
     };
     let first = &members[0];
-    let kept = span(members.iter().map(|m| m.map.support.len() as f64), |kept| kept.to_string());
-    let columns = first.map.columns();
-    let learned = first.learned;
+    let (features, learned) = (first.map.features(), first.learned);
     let searched = match recipe.search_rows {
-        some if learned > 0 && some < rows => format!(" on {some} rows"),
-        _ => String::new(),
+        some if learned > 0 && some < rows => format!(" learned on {some} rows"),
+        _ => " learned".into(),
+    };
+    let random = features - learned;
+    let features = match (learned, random) {
+        (0, random) => format!("{random} random Fourier features"),
+        (learned, 0) => format!("{learned} Fourier features{searched}"),
+        (learned, random) => format!("{features} Fourier features ({learned}{searched}, {random} random)"),
+    };
+    let kept = range(members.iter().map(|m| m.map.support.len() as f64), |kept| kept.to_string());
+    let columns = first.map.columns();
+    let agop = match members.iter().filter(|m| m.guide.uses_agop()).count() {
+        0 => String::new(),
+        all if all == members.len() => ", AGOP metric".into(),
+        some => format!(", AGOP metric in {some}"),
     };
     let linear = match first.guide.linear {
         Linear(factor) if factor > 1.0 => format!(", linear terms times {factor}"),
         _ => String::new(),
     };
-    let turned = match members.iter().filter(|m| m.guide.is_turned()).count() {
-        0 => String::new(),
-        all if all == members.len() => ", turned".into(),
-        some => format!(", {some} turned"),
-    };
-    let alpha = span(members.iter().map(|m| m.alpha), |alpha| format!("{alpha:.0e}"));
-    let features = first.map.features();
-    let drawn = features - learned;
-    format!(
-        "{networks} of {features} features ({learned} learned{searched}, {drawn} drawn), {kept} of {columns} columns in them{turned}{shape}{linear}, alpha {alpha}",
-    )
+    let alpha = range(members.iter().map(|m| m.alpha), |alpha| format!("{alpha:.0e}"));
+    format!("{ensemble}, {features}, {kept} of {columns} columns{agop}{transforms}{linear}, alpha {alpha}")
 }
 
 /// The smallest and the largest, or the one that both look like.
-fn span(values: impl Iterator<Item = f64> + Clone, show: impl Fn(f64) -> String) -> String {
+fn range(values: impl Iterator<Item = f64> + Clone, show: impl Fn(f64) -> String) -> String {
     let (least, most) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
     let (least, most) = (show(least), show(most));
     if least == most { most } else { format!("{least} to {most}") }

@@ -1,10 +1,10 @@
 //! How much work `auto` does, decided from the data's shape by counting multiplications: never by a clock, so that a
 //! fit is the same on every machine.
 
-use crate::params::{Effort, Plan, SpectrumMode};
+use crate::params::{Common, Effort, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
 
-/// Multiplications spent on a network of 200 rows and 10 columns, at normal effort.
+/// Multiplications spent on a member of 200 rows and 10 columns, at normal effort.
 const WORK: f64 = 4e9;
 /// How that grows: with rows up to `MANY`, with rows beyond, with columns.
 const ROWS: (f64, f64, f64) = (200.0, 1.2, 0.6);
@@ -12,7 +12,7 @@ const MANY: f64 = 50_000.0;
 const COLUMNS: (f64, f64) = (10.0, 0.17);
 
 /// Evaluations a stage takes, about; and what the head of a classifier takes for each: Gram matrices, passes over the
-/// rows, and steps on a design that is kept in memory, each of which costs about as much as so many multiplications.
+/// rows, and steps on a cached design, each of which costs about as much as so many multiplications.
 const EVALUATIONS: f64 = 60.0;
 const CLASS_GRAMS: f64 = 1.5;
 const CLASS_PASSES: f64 = 2.0;
@@ -31,48 +31,55 @@ const SEARCH_FEATURES: usize = 300;
 const FEWEST_FEATURES: usize = 24;
 const MOST_FEATURES: f64 = 4000.0;
 
-/// A network that leaves less of the constant's loss than this has little to gain from company.
-const ALONE: f64 = 0.01;
+/// A member that leaves less of the constant's loss unexplained has little to gain from an ensemble.
+const SINGLE_MODEL: f64 = 0.01;
 
-/// Sizes of everything a committee member does.
+/// Sizes of everything a member of the ensemble does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Recipe {
-    pub(crate) committee: usize,
-    /// The share of a constant's loss below which the first network stays alone.
-    pub(crate) alone: f64,
-    /// Rows of a first look.
-    pub(crate) few_rows: usize,
+    /// Members of the ensemble.
+    pub(crate) members: usize,
+    /// The share of the constant's loss below which the first member is the model.
+    pub(crate) single_below: f64,
+    /// Rows of a pilot run.
+    pub(crate) pilot_rows: usize,
     /// Rows the relevances and frequencies are learned on.
     pub(crate) search_rows: usize,
     pub(crate) search_features: usize,
     /// Features whose frequencies are learned; 0 for none.
     pub(crate) learned: usize,
-    /// Features drawn afresh for the final head; 0 for none.
-    pub(crate) fresh: usize,
-    /// Features of a network that is tried without learned ones first; 0 for none.
-    pub(crate) drawn: usize,
+    /// Random features for the final head; 0 for none.
+    pub(crate) random: usize,
+    /// Features of a member that is tried without learned ones first; 0 for none.
+    pub(crate) unlearned: usize,
     /// L-BFGS steps per penalty.
     pub(crate) steps: usize,
 }
 
 impl Recipe {
-    pub(crate) fn new(plan: &Plan, rows: usize, columns: usize, outputs: usize) -> Self {
+    pub(crate) fn new(
+        common: &Common,
+        settings: &VarPro,
+        rows: usize,
+        columns: usize,
+        outputs: usize,
+    ) -> Self {
         let (n, d) = (rows as f64, columns as f64);
-        let classes = plan.loss.is_classification();
-        let (effort, networks, most_networks) = match plan.effort {
+        let classes = common.loss.is_classification();
+        let (effort, fewest, most) = match settings.effort {
             Effort::Quick => (0.6, 1, 1),
             Effort::Normal => (1.0, 6, 8),
             Effort::Thorough => (4.0, 8, 12),
         };
         let growth = (n.min(MANY) / ROWS.0).powf(ROWS.1) * (n / MANY).max(1.0).powf(ROWS.2);
-        let work = networks as f64 * effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
-        let (fewest, most_members) = plan.committee.map_or((networks, most_networks), |asked| (asked, asked));
+        let work = fewest as f64 * effort * WORK * growth * (d / COLUMNS.0).powf(COLUMNS.1);
+        let (fewest, most_members) = settings.committee.map_or((fewest, most), |asked| (asked, asked));
         let each = work / fewest as f64;
         let k = outputs as f64;
         let grams = if classes { CLASS_GRAMS * k } else { 1.0 };
         // One pass forward and one back for the gradient by the relevances, and those of a classifier's head.
         let passes = if classes { 2.0 + CLASS_PASSES } else { 2.0 };
-        let linear = if plan.linear { d } else { 0.0 };
+        let linear = if common.linear { d } else { 0.0 };
         let pass = passes * (d + WAVE) + if classes { k * CLASS_STEPS } else { 0.0 };
         // Far fewer rows than columns of the design: the Gram matrix is that of the rows.
         let cost = |s: usize| {
@@ -89,19 +96,19 @@ impl Recipe {
         };
         // More features than rows learn nothing more.
         let most = MOST_FEATURES.min(n);
-        let asked = plan.fixed_features.unwrap_or(usize::MAX);
+        let asked = common.fixed_features.unwrap_or(usize::MAX);
         let search_features = SEARCH_FEATURES.min((rows / 2).max(FEWEST_FEATURES)).min(asked);
         // Enough rows to pin the head of the search down several times over, the rest as far as the work goes.
         let enough = 5.0 * (search_features as f64 + linear);
         let affordable = SEARCH * each / (EVALUATIONS * cost(search_features));
-        let few_rows = enough.min(n) as usize;
+        let pilot_rows = enough.min(n) as usize;
         let search_rows = affordable.max(enough).min(n) as usize;
         let share = if classes { LEARN.1 } else { LEARN.0 };
         let learned = features(share * each / (EVALUATIONS * search_rows as f64), most / 4.0);
         // The final head is solved for a few penalties; a regression's needs the Gram matrix just once.
         let heads = if classes { 4.0 } else { 2.0 };
         let total = features(FINISH * each / (heads * n), most);
-        let (learned, fresh) = match (plan.spectrum, plan.fixed_features) {
+        let (learned, random) = match (settings.spectrum, common.fixed_features) {
             (SpectrumMode::Fixed, total_wanted) => (0, total_wanted.unwrap_or(total)),
             (SpectrumMode::Learned, wanted) => (wanted.unwrap_or(learned), 0),
             (SpectrumMode::Auto, None) => (learned, total.saturating_sub(learned).max(learned)),
@@ -109,15 +116,26 @@ impl Recipe {
         };
         // Features are limited by the rows; work that they leave over is for more members.
         let search = EVALUATIONS * search_rows as f64 * (cost(search_features) + cost(learned));
-        let member = search + heads * n * cost(learned + fresh);
-        let committee = ((work / member) as usize).clamp(fewest, most_members);
-        let alone = if plan.committee.is_some() || plan.effort == Effort::Thorough { 0.0 } else { ALONE };
-        let drawn = match (plan.spectrum, plan.fixed_features) {
-            (SpectrumMode::Auto, wanted) if alone > 0.0 => wanted.unwrap_or((learned + fresh) / 2),
+        let member = search + heads * n * cost(learned + random);
+        let members = ((work / member) as usize).clamp(fewest, most_members);
+        let asked_for_ensemble = settings.committee.is_some() || settings.effort == Effort::Thorough;
+        let single_below = if asked_for_ensemble { 0.0 } else { SINGLE_MODEL };
+        let unlearned = match (settings.spectrum, common.fixed_features) {
+            (SpectrumMode::Auto, wanted) if single_below > 0.0 => wanted.unwrap_or((learned + random) / 2),
             _ => 0,
         };
-        let steps = plan.epochs;
-        Self { committee, alone, few_rows, search_rows, search_features, learned, fresh, drawn, steps }
+        let steps = settings.steps;
+        Self {
+            members,
+            single_below,
+            pilot_rows,
+            search_rows,
+            search_features,
+            learned,
+            random,
+            unlearned,
+            steps,
+        }
     }
 }
 
@@ -126,19 +144,24 @@ mod tests {
     use super::*;
     use crate::params::{Params, Shape};
 
-    fn recipe(rows: usize, columns: usize, effort: Effort) -> Recipe {
+    fn of(params: &Params, rows: usize, columns: usize) -> Recipe {
         let shape = Shape { rows, columns, classification: false };
+        let plan = params.plan(shape).expect("valid");
+        Recipe::new(&plan.common, plan.varpro().expect("the default"), rows, columns, 1)
+    }
+
+    fn recipe(rows: usize, columns: usize, effort: Effort) -> Recipe {
         let params = Params { effort: Some(effort), ..Params::default() };
-        Recipe::new(&params.plan(shape).expect("valid"), rows, columns, 1)
+        of(&params, rows, columns)
     }
 
     #[test]
     fn more_effort_and_more_rows_buy_more_features() {
-        let total = |r: Recipe| r.learned + r.fresh;
+        let total = |r: Recipe| r.learned + r.random;
         for (rows, columns) in [(50, 3), (200, 10), (10_000, 20), (50_000, 100), (1_000_000, 28)] {
             let [quick, normal, thorough] =
                 [Effort::Quick, Effort::Normal, Effort::Thorough].map(|e| recipe(rows, columns, e));
-            assert!(quick.committee < normal.committee && normal.committee < thorough.committee);
+            assert!(quick.members < normal.members && normal.members < thorough.members);
             assert!(total(quick) <= total(thorough), "{quick:?} {thorough:?}");
             assert!(normal.search_rows <= rows && normal.search_features <= rows.max(24));
             assert!(total(normal) <= 2 * MOST_FEATURES as usize && total(normal) >= 24);
@@ -148,12 +171,11 @@ mod tests {
 
     #[test]
     fn a_number_that_was_asked_for_is_kept() {
-        let shape = Shape { rows: 1000, columns: 5, classification: false };
         for mode in [SpectrumMode::Auto, SpectrumMode::Fixed, SpectrumMode::Learned] {
             let params = Params { random_features: Some(77), spectrum: Some(mode), ..Params::default() };
-            let recipe = Recipe::new(&params.plan(shape).expect("valid"), 1000, 5, 1);
-            assert_eq!(recipe.learned + recipe.fresh, 77, "{mode}");
-            assert_eq!(recipe.drawn, if mode == SpectrumMode::Auto { 77 } else { 0 }, "{mode}");
+            let recipe = of(&params, 1000, 5);
+            assert_eq!(recipe.learned + recipe.random, 77, "{mode}");
+            assert_eq!(recipe.unlearned, if mode == SpectrumMode::Auto { 77 } else { 0 }, "{mode}");
         }
     }
 }

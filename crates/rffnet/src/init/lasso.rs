@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::features::Problem;
+use crate::problem::Problem;
 
 const MAX_SWEEPS: usize = 1000;
 const TOLERANCE: f64 = 1e-6;
@@ -15,12 +15,12 @@ pub(crate) fn lasso(
     share: f64,
     target: impl Fn(usize, usize) -> f64 + Sync,
 ) -> Vec<Vec<f64>> {
-    let moments = Moments::of(problem, rows, target);
+    let covariance = Covariance::of(problem, rows, target);
     (0..problem.outputs)
         .map(|c| {
-            let cross = &moments.cross[c];
+            let cross = &covariance.cross[c];
             let strength = share * cross.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-            coordinate_descent(&moments.gram, cross, strength)
+            coordinate_descent(&covariance.gram, cross, strength)
         })
         .collect()
 }
@@ -56,24 +56,26 @@ fn coordinate_descent(gram: &[f64], cross: &[f64], strength: f64) -> Vec<f64> {
 }
 
 /// Weighted, centred second moments of the standardised columns and the targets.
-struct Moments {
+struct Covariance {
     gram: Vec<f64>,
     cross: Vec<Vec<f64>>,
 }
 
-impl Moments {
+impl Covariance {
     fn of(problem: &Problem<'_>, rows: &[usize], target: impl Fn(usize, usize) -> f64 + Sync) -> Self {
         const BLOCK: usize = 1024;
-        let (d, k) = (problem.x.columns(), problem.outputs);
+        let (x, d, k) = (problem.columns.x, problem.columns.x.columns(), problem.outputs);
+        let transforms = problem.columns.transforms.columns();
         // Columns of v: the d inputs, the k targets, and 1; one symmetric product gives every moment.
         let width = d + k + 1;
         let product = |rows: &[usize]| {
             let mut sums = vec![0.0; width * width];
             let mut v = vec![0.0; width];
-            for &i in rows {
-                for (j, (v, &x)) in v.iter_mut().zip(problem.x.row(i)).enumerate() {
-                    *v = problem.scale.apply(j, x) as f64;
-                }
+            let mut indices = rows.iter();
+            x.for_each_row(rows, |row| {
+                let &i = indices.next().expect("as many as rows");
+                let cells = row.iter().zip(transforms);
+                v.iter_mut().zip(cells).for_each(|(v, (&x, t))| *v = t.apply(x) as f64);
                 (0..k).for_each(|c| v[d + c] = target(i, c));
                 v[d + k] = 1.0;
                 let w = problem.weight(i) as f64;
@@ -81,7 +83,7 @@ impl Moments {
                     let (wa, row) = (w * v[a], &mut sums[a * width..a * width + a + 1]);
                     row.iter_mut().zip(&v).for_each(|(s, b)| *s += wa * b);
                 }
-            }
+            });
             sums
         };
         // Groups of blocks run in parallel and are added in order; only a few d x d sums are alive at a time.

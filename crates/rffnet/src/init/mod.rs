@@ -1,21 +1,23 @@
 //! Where the relevances start: Constant, Restarter, Regressor, Varpro.
 
-pub(crate) mod lasso;
+mod lasso;
 
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::auto::member::Trial;
+use crate::auto::member::MemberFit;
 use crate::auto::recipe::Recipe;
-use crate::features::{FeatureMap, Problem, Weights, mean_loss};
-use crate::fit::Setting;
-use crate::init::lasso::lasso;
+use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::loss::{Link, LossKind};
-use crate::numerics::random::{Stream, Use, stream};
-use crate::params::{Effort, Plan, Schedule};
-use crate::solver::descent::{Descent, Split};
-use crate::solver::monitor::Watch;
-use crate::solver::reduced::{HeadPlan, Reduced};
+use crate::numerics::random::{Stream, Use, stream, uniform};
+use crate::params::{Descent, Effort, Init, Schedule, SpectrumMode, VarPro};
+use crate::problem::Problem;
+use crate::solver::descent::DescentState;
+use crate::solver::monitor::Monitor;
+use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::solver::{Observer, Progress};
+use crate::training::Training;
+use crate::validation::Split;
+use lasso::lasso;
 
 /// Epochs the Restarter gives to each start, as in the paper.
 const RESTART_EPOCHS: usize = 10;
@@ -29,38 +31,74 @@ const SEARCH_STEPS: usize = 40;
 /// Added to counts before their logarithm is taken.
 const HALF_A_COUNT: f32 = 0.5;
 
+/// The weights a descent starts from.
+pub(crate) fn start(
+    training: Training<'_>,
+    map: &FeatureMap,
+    settings: &Descent,
+    split: &Split,
+    observer: &mut dyn Observer,
+) -> Weights {
+    let mut start = training.constant_weights(map);
+    if !training.common.intercept {
+        start.intercept.fill(0.0);
+    }
+    if settings.random_head {
+        let mut rng = stream(training.common.seed, Use::Head);
+        let bound = 1.0 / (map.features() as f64).sqrt();
+        for output in start.beta.chunks_exact_mut(map.padded()) {
+            let head = output[..map.features()].iter_mut();
+            head.for_each(|b| *b = (bound * (2.0 * uniform(&mut rng) - 1.0)) as f32);
+        }
+    }
+    let range: Vec<f32> = map.support.iter().map(|&j| training.range[j]).collect();
+    start.theta = constant(&range, map.columns());
+    match settings.init {
+        Init::Constant => start,
+        Init::Restarter => {
+            let theta = restarter(training, map, settings, &start, &split.train, observer);
+            Weights { theta, ..start }
+        }
+        Init::Regressor => {
+            let all = regressor(training.problem, &split.train);
+            Weights { theta: map.support.iter().map(|&j| all[j]).collect(), ..start }
+        }
+        Init::Varpro => varpro(training, map, settings, start, split, observer),
+    }
+}
+
 /// theta = range / d, column by column: a column that varies over a wide range is expected to matter on a short scale.
 /// `columns` is d, the constant ones (which have no range and are left out) included.
 pub(crate) fn constant(range: &[f32], columns: usize) -> Vec<f32> {
     range.iter().map(|r| r / columns as f32).collect()
 }
 
-/// Draws starts around the Constant one (variance 1/d), descends a few epochs from each, and returns the relevances
-/// of the run with the smallest training loss. The first starts are the same whatever their number.
-pub(crate) fn restarter(
-    problem: &Problem<'_>,
+/// Draws starts around the Constant one, where `start` is (variance 1/d), descends a few epochs from each, and returns
+/// the relevances of the run with the smallest training loss. The first starts are the same whatever their number.
+fn restarter(
+    training: Training<'_>,
     map: &FeatureMap,
-    plan: &Plan,
+    settings: &Descent,
     start: &Weights,
-    range: &[f32],
     train: &[usize],
     observer: &mut dyn Observer,
 ) -> Vec<f32> {
-    let mut rng = stream(plan.seed, Use::Restarts);
-    let plan = Plan { schedule: Schedule::Constant, ..plan.clone() };
-    let centre = constant(range, map.columns());
+    let (problem, common) = (training.problem, training.common);
+    let mut rng = stream(common.seed, Use::Restarts);
+    let settings = Descent { schedule: Schedule::Constant, ..settings.clone() };
+    let centre = &start.theta;
     let spread = 1.0 / (map.columns() as f64).sqrt();
     let mut best = (f64::INFINITY, centre.clone());
-    for restart in 0..plan.restarts {
-        let theta = draw(&centre, spread, &mut rng);
+    for restart in 0..settings.restarts {
+        let theta = draw(centre, spread, &mut rng);
         let start = Weights { theta, ..start.clone() };
-        let mut descent = Descent::new(problem, map, &plan, start, train, RESTART_EPOCHS);
+        let mut descent = DescentState::new(problem, map, (common, &settings), start, train, RESTART_EPOCHS);
         let mut loss = f64::INFINITY;
         for epoch in 1..=RESTART_EPOCHS {
             loss = descent.epoch(&mut rng);
             let progress = Progress {
                 epoch: restart * RESTART_EPOCHS + epoch,
-                epochs: plan.restarts * RESTART_EPOCHS,
+                epochs: settings.restarts * RESTART_EPOCHS,
                 train_loss: loss * problem.unit,
                 validation_loss: None,
             };
@@ -84,7 +122,7 @@ fn draw(centre: &[f32], spread: f64, rng: &mut Stream) -> Vec<f32> {
 }
 
 /// The size of each column's coefficients in a lasso fit of the target; labels are coded -1/+1 against the rest.
-pub(crate) fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
+fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
     let code = |i: usize, c: usize| -> f64 {
         match problem.loss.link() {
             Link::Softmax => 2.0 * f64::from(problem.target(i)[0] as usize == c) - 1.0,
@@ -93,23 +131,23 @@ pub(crate) fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
         }
     };
     let coefficients = lasso(problem, train, LASSO_SHARE, code);
-    let d = problem.x.columns();
+    let d = problem.columns.x.columns();
     (0..d).map(|j| coefficients.iter().map(|b| b[j] * b[j]).sum::<f64>().sqrt() as f32).collect()
 }
 
-/// Where variable projection settles: its relevances and, unless the head is to start at random, the exact head that
-/// goes with them if that does better than the start's. Losses of numbers have the squared loss in their place, counts
+/// The relevances that variable projection finds and, unless the head is to start at random, the exact head that goes
+/// with them if that does better than the start's. A loss without an exact head has the squared loss in its place, counts
 /// their logarithms; that is the loss an observer sees.
-pub(crate) fn varpro(
-    setting: Setting<'_>,
+fn varpro(
+    training: Training<'_>,
     map: &FeatureMap,
-    plan: &Plan,
+    settings: &Descent,
     start: Weights,
     split: &Split,
     observer: &mut dyn Observer,
 ) -> Weights {
     let squared = LossKind::Squared.build(0);
-    let own = setting.problem;
+    let own = training.problem;
     let stand_in = match own.loss.link() {
         Link::Identity => Problem { loss: squared.as_ref(), ..own.clone() },
         Link::Log => {
@@ -118,21 +156,22 @@ pub(crate) fn varpro(
         }
         Link::Logistic | Link::Softmax => own.clone(),
     };
-    let setting = Setting { problem: &stand_in, ..setting };
-    let search = Plan { effort: Effort::Normal, epochs: SEARCH_STEPS, ..plan.clone() };
-    let recipe = Recipe::new(&search, setting.rows.len(), map.support.len(), own.outputs);
-    let mut watch = Watch::new(observer, None, 3 * SEARCH_STEPS, own.unit);
-    let settled = Trial::new(setting, &search, &recipe, 0).relevances(&mut watch);
-    let start = Weights { theta: settled.frame.theta, ..start };
-    if plan.random_head {
+    let training = Training { problem: &stand_in, ..training };
+    let search =
+        VarPro { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps: SEARCH_STEPS };
+    let recipe = Recipe::new(training.common, &search, training.rows.len(), map.support.len(), own.outputs);
+    let mut monitor = Monitor::new(observer, None, 3 * SEARCH_STEPS, own.unit);
+    let optimum = MemberFit::new(training, &recipe, 0).relevances(&mut monitor);
+    let start = Weights { theta: optimum.features.theta, ..start };
+    if settings.random_head {
         return start;
     }
     // The head is the stand-in's: it may be no good for the loss itself.
-    let head = HeadPlan { alpha: settled.alpha, linear: false.into() };
-    let (found, _) = Reduced::new(&stand_in, &split.train, head).head(map, &start.theta);
-    let judges = split.judges();
-    let better = mean_loss(own, map, &found, judges) < mean_loss(own, map, &start, judges);
-    if better && found.is_finite() { found } else { start }
+    let head = HeadSettings { alpha: optimum.alpha, linear: false.into() };
+    let features = ScaledFeatures { map: map.clone(), theta: start.theta.clone() };
+    let (found, _) = Reduced::new(&stand_in, &split.train, head).head(&features);
+    let loss = |weights: &Weights| own.mean_loss(Network::new(map, weights), split.judged_on());
+    if loss(&found) < loss(&start) && found.is_finite() { found } else { start }
 }
 
 #[cfg(test)]

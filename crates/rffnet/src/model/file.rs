@@ -1,20 +1,5 @@
-//! The model file: safetensors, with everything that is not a number in one JSON text.
-//!
-//! | tensor | shape | meaning |
-//! |---|---|---|
-//! | `theta` | d | relevances, signed |
-//! | `omega` | d x s | frequencies |
-//! | `phase` | s | phases |
-//! | `beta` | s x k | head, without the cosines' factor |
-//! | `intercept` | k | intercept |
-//! | `linear` | d x k | linear terms of the standardised columns; absent without |
-//! | `importance` | d | see [`Model::importances`] |
-//! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs, z = (x - mean) inverse |
-//! | `scale.warp` | 5 x d | warped columns: power, range, mean and 1 / deviation after; absent if none is |
-//! | `scale.bend` | d | bent columns: z / sqrt(1 + bend z^2); absent if none is |
-//! | `scale.target_mean`, `scale.target_scale` | k, f64 | of the target |
-//!
-//! With several networks averaged, those above `importance` have a leading dimension. The metadata key `rffnet` holds the rest.
+//! The model file: safetensors, the arrays of `tensors.rs` and everything else in one JSON text under the metadata key
+//! `rffnet`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,12 +8,9 @@ use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
+use super::tensors::{Tensor, TensorValues, damaged};
+use super::{Metadata, Model};
 use crate::Error;
-use crate::loss::Link;
-use crate::model::{Card, Member, Model, Stored, Task};
-use crate::solver::History;
-use crate::transform::Scale;
-use crate::transform::yeo_johnson::Warp;
 
 /// The format this version writes; it reads this one and all before.
 pub(crate) const FORMAT: u32 = 1;
@@ -38,44 +20,25 @@ const KEY: &str = "rffnet";
 impl Model {
     /// The model as bytes; the same model always gives the same bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let (d, s, k) = (self.card.feature_names.len(), self.random_features(), self.outputs());
-        let stack = |part: fn(&Member) -> &[f32]| -> Vec<u8> {
-            self.members.iter().flat_map(|m| part(m).iter().flat_map(|v| v.to_le_bytes())).collect()
-        };
-        let stacked = |shape: &[usize]| -> Vec<usize> {
-            let leading = (self.members.len() > 1).then_some(self.members.len());
-            leading.into_iter().chain(shape.iter().copied()).collect()
-        };
-        let f32s = |values: &[f32]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
-        let f64s = |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|v| v.to_le_bytes()).collect() };
-        let mut tensors: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
-            ("theta", Dtype::F32, stacked(&[d]), stack(|m| &m.stored.theta)),
-            ("omega", Dtype::F32, stacked(&[d, s]), stack(|m| &m.stored.omega)),
-            ("phase", Dtype::F32, stacked(&[s]), stack(|m| &m.stored.phase)),
-            ("beta", Dtype::F32, stacked(&[s, k]), stack(|m| &m.stored.beta)),
-            ("intercept", Dtype::F32, stacked(&[k]), stack(|m| &m.stored.intercept)),
-            ("importance", Dtype::F32, vec![d], f32s(&self.importance)),
-            ("scale.mean", Dtype::F32, vec![d], f32s(&self.scale.mean)),
-            ("scale.inverse", Dtype::F32, vec![d], f32s(&self.scale.inverse)),
-            ("scale.target_mean", Dtype::F64, vec![k], f64s(&self.target_mean)),
-            ("scale.target_scale", Dtype::F64, vec![k], f64s(&self.target_scale)),
-        ];
-        if !self.scale.warp.is_empty() {
-            let numbers = f32s(&Warp::to_numbers(&self.scale.warp));
-            tensors.push(("scale.warp", Dtype::F32, vec![Warp::NUMBERS, d], numbers));
-        }
-        if !self.scale.bend.is_empty() {
-            tensors.push(("scale.bend", Dtype::F32, vec![d], f32s(&self.scale.bend)));
-        }
-        if !self.members[0].stored.linear.is_empty() {
-            tensors.push(("linear", Dtype::F32, stacked(&[d, k]), stack(|m| &m.stored.linear)));
-        }
+        let unwritable =
+            |why: &dyn std::fmt::Display| Error::ModelFile(format!("the model cannot be written: {why}"));
+        let text = serde_json::to_string(&self.metadata).map_err(|e| unwritable(&e))?;
+        let tensors: Vec<(Tensor, Vec<u8>)> = self
+            .tensors()
+            .into_iter()
+            .map(|tensor| {
+                let bytes = tensor.values.to_bytes();
+                (tensor, bytes)
+            })
+            .collect();
         let views: Result<Vec<_>, _> = tensors
             .iter()
-            .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
+            .map(|(tensor, bytes)| {
+                let view = TensorView::new(tensor.values.dtype(), tensor.shape.clone(), bytes)?;
+                Ok((tensor.name.as_str(), view))
+            })
             .collect();
-        let card = serde_json::to_string(&self.card).map_err(|e| unwritable(&e))?;
-        let metadata = HashMap::from([(KEY.to_string(), card)]);
+        let metadata = HashMap::from([(KEY.to_string(), text)]);
         views
             .and_then(|views| safetensors::serialize(views, Some(metadata)))
             .map_err(|e: safetensors::SafeTensorError| unwritable(&e))
@@ -84,17 +47,23 @@ impl Model {
     /// Reads what [`Model::to_bytes`] wrote. Never runs code; checks every shape and every number.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|_| not_a_model())?;
-        let card = header.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(not_a_model)?;
-        let version: Version = serde_json::from_str(card).map_err(|_| not_a_model())?;
+        let text = header.metadata().as_ref().and_then(|m| m.get(KEY)).ok_or_else(not_a_model)?;
+        let version: Version = serde_json::from_str(text).map_err(|_| not_a_model())?;
         if version.format == 0 || version.format > FORMAT {
             return Err(Error::ModelFile(format!(
                 "the model file has format {}, but this version reads formats 1 to {FORMAT}; update rffnet",
                 version.format
             )));
         }
-        let card: Card = serde_json::from_str(card).map_err(|e| damaged(&e.to_string()))?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
-        Reader { tensors }.model(card)
+        let metadata: Metadata = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
+        let file = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
+        let tensors = file.tensors().into_iter().map(|(name, view)| {
+            let shape = view.shape().to_vec();
+            let values = TensorValues::from_bytes(view.dtype(), view.data());
+            let strange = || damaged(&format!("tensor '{name}' is {:?} {shape:?}", view.dtype()));
+            Ok(Tensor { values: values.ok_or_else(strange)?, shape, name })
+        });
+        Self::from_tensors(metadata, tensors.collect::<Result<_, Error>>()?)
     }
 
     /// Writes the model file, whole or not at all.
@@ -127,124 +96,31 @@ fn not_a_model() -> Error {
     Error::ModelFile("not an rffnet model file, or cut short".into())
 }
 
-fn damaged(why: &str) -> Error {
-    Error::ModelFile(format!("the model file is damaged ({why}); make it again with `rffnet fit -o`"))
-}
-
-fn unwritable(why: &dyn std::fmt::Display) -> Error {
-    Error::ModelFile(format!("the model cannot be written: {why}"))
-}
-
-fn finite<T>(name: &str, values: Vec<T>, is_finite: impl Fn(&T) -> bool) -> Result<Vec<T>, Error> {
-    if values.iter().all(is_finite) {
-        Ok(values)
-    } else {
-        Err(damaged(&format!("tensor '{name}' is not finite")))
-    }
-}
-
-struct Reader<'a> {
-    tensors: SafeTensors<'a>,
-}
-
-impl Reader<'_> {
-    fn bytes(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8], Error> {
-        let tensor = self.tensors.tensor(name).map_err(|_| damaged(&format!("no tensor '{name}'")))?;
-        if tensor.dtype() != dtype || tensor.shape() != shape {
-            return Err(damaged(&format!(
-                "tensor '{name}' is {:?} {:?}, not {dtype:?} {shape:?}",
-                tensor.dtype(),
-                tensor.shape()
-            )));
+impl TensorValues {
+    fn dtype(&self) -> Dtype {
+        match self {
+            Self::F32(_) => Dtype::F32,
+            Self::F64(_) => Dtype::F64,
         }
-        Ok(tensor.data())
     }
 
-    fn f32s(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
-        let bytes = self.bytes(name, Dtype::F32, shape)?;
-        let values = bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        finite(name, values.collect(), |v: &f32| v.is_finite())
+    fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        }
     }
 
-    fn f64s(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
-        let bytes = self.bytes(name, Dtype::F64, shape)?;
-        let value = |b: &[u8]| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]);
-        finite(name, bytes.chunks_exact(8).map(value).collect(), |v: &f64| v.is_finite())
-    }
-
-    fn model(&self, card: Card) -> Result<Model, Error> {
-        let d = card.feature_names.len();
-        let omega = self.tensors.tensor("omega").map_err(|_| damaged("no tensor 'omega'"))?;
-        let (members, s) = match *omega.shape() {
-            [_, s] => (1, s),
-            [m, _, s] if m > 1 => (m, s),
-            _ => return Err(damaged("tensor 'omega' has a strange shape")),
-        };
-        let k = match (card.task, card.link, card.classes.len()) {
-            (Task::Classification, Link::Logistic, 2) => 1,
-            (Task::Classification, Link::Softmax, classes) if classes != 2 => classes,
-            (Task::Regression, Link::Identity | Link::Log, 0) => {
-                self.tensors.tensor("scale.target_mean").map_or(0, |t| t.shape().iter().product())
+    fn from_bytes(dtype: Dtype, bytes: &[u8]) -> Option<Self> {
+        match dtype {
+            Dtype::F32 => {
+                Some(Self::F32(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect()))
             }
-            _ => return Err(damaged("task, link and classes do not fit together")),
-        };
-        if d == 0 || s == 0 || k == 0 {
-            return Err(damaged("a dimension is zero"));
+            Dtype::F64 => {
+                Some(Self::F64(bytes.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect()))
+            }
+            _ => None,
         }
-        if !(card.feature_scale > 0.0 && card.feature_scale.is_finite()) {
-            return Err(damaged("the feature scale is not a positive number"));
-        }
-        let stacked = |shape: &[usize]| -> Vec<usize> {
-            (members > 1).then_some(members).into_iter().chain(shape.iter().copied()).collect()
-        };
-        let theta = self.f32s("theta", &stacked(&[d]))?;
-        let omega = self.f32s("omega", &stacked(&[d, s]))?;
-        let phase = self.f32s("phase", &stacked(&[s]))?;
-        let beta = self.f32s("beta", &stacked(&[s, k]))?;
-        let intercept = self.f32s("intercept", &stacked(&[k]))?;
-        let linear = match self.tensors.tensor("linear") {
-            Ok(_) => self.f32s("linear", &stacked(&[d, k]))?,
-            Err(_) => Vec::new(),
-        };
-        let part = |values: &[f32], len: usize, m: usize| values[m * len..(m + 1) * len].to_vec();
-        let member = |m: usize| {
-            let stored = Stored {
-                theta: part(&theta, d, m),
-                omega: part(&omega, d * s, m),
-                phase: part(&phase, s, m),
-                beta: part(&beta, s * k, m),
-                intercept: part(&intercept, k, m),
-                linear: if linear.is_empty() { Vec::new() } else { part(&linear, d * k, m) },
-            };
-            Member::new(stored, card.feature_scale)
-        };
-        let guarded = card.guard.len() == k && card.guard.iter().all(|(low, high)| low <= high);
-        if !(card.guard.is_empty() || guarded) {
-            return Err(damaged("the guard does not fit"));
-        }
-        let shape = |name: &str, shape: &[usize]| match self.tensors.tensor(name) {
-            Ok(_) => self.f32s(name, shape),
-            Err(_) => Ok(Vec::new()),
-        };
-        let model = Model {
-            scale: Scale::new(
-                self.f32s("scale.mean", &[d])?,
-                self.f32s("scale.inverse", &[d])?,
-                &shape("scale.warp", &[Warp::NUMBERS, d])?,
-                shape("scale.bend", &[d])?,
-            )
-            .map_err(damaged)?,
-            target_mean: self.f64s("scale.target_mean", &[k])?,
-            target_scale: self.f64s("scale.target_scale", &[k])?,
-            importance: self.f32s("importance", &[d])?,
-            members: (0..members).map(member).collect(),
-            history: History::default(),
-            card,
-        };
-        if model.members.iter().any(|m| !m.weights.is_finite()) {
-            return Err(damaged("the head is not finite"));
-        }
-        Ok(model)
     }
 }
 

@@ -1,12 +1,15 @@
-//! Fewer rows than columns of the design: the head is sought among the combinations of its rows.
+//! The dual (kernel) form: with fewer rows than columns of the design, the head is a combination of the rows.
 //!
-//! No penalised head has a part outside of them. With K = ZZ' = LL', the rows of L are those of Z in other coordinates:
-//! a head c on L is the head b = Z' L'^-1 c on Z, with the same predictions and the same length. So the normal equations
-//! have as many unknowns as there are rows, however many features and linear terms there are.
+//! No penalised head has a part outside of their span (the representer theorem). With K = ZZ' = LL', the rows of L are
+//! those of Z in other coordinates: a head c on L is the head b = Z' L'^-1 c on Z, with the same predictions and the same
+//! length. So the normal equations have as many unknowns as there are rows, however many features and linear terms.
 
-use super::{BLOCK, Design, Linear, Moments, Sums};
-use crate::features::{FeatureMap, Problem};
+use super::{Design, Gram, Moments};
 use crate::numerics::cholesky::Factor;
+use crate::problem::Problem;
+
+/// Columns of the design that are multiplied at a time.
+const BLOCK: usize = 1024;
 
 /// The share of the mean of K's diagonal that is added to it: products are summed in f32.
 const JITTER: f64 = 1e-7;
@@ -17,53 +20,40 @@ pub(crate) const MANY_COLUMNS: f64 = 1.5;
 /// The exact head of a regression on some rows, for any penalty.
 pub(crate) struct Ridge {
     moments: Moments,
-    span: Option<Span>,
+    dual: Option<DualForm>,
 }
 
 impl Ridge {
-    pub(crate) fn new(
-        problem: &Problem<'_>,
-        map: &FeatureMap,
-        theta: &[f32],
-        rows: &[usize],
-        linear: Linear,
-    ) -> Self {
-        let span = Span::new(problem, map, theta, rows, linear);
-        let moments = match &span {
-            Some(span) => span.moments(problem, rows, None),
-            None => Moments::new(problem, map, theta, rows, linear, None),
+    pub(crate) fn new(problem: &Problem<'_>, design: &Design<'_>, rows: &[usize]) -> Self {
+        let dual = DualForm::new(problem, design, rows);
+        let moments = match &dual {
+            Some(dual) => dual.moments(problem, rows, None),
+            None => problem.backend.moments(problem, design, rows, None),
         };
-        Self { moments, span }
+        Self { moments, dual }
     }
 
     /// The coefficients of the design, one vector per target.
     pub(crate) fn head(&self, alpha: f64) -> Vec<f64> {
         let found = self.moments.ridge(alpha);
-        match &self.span {
-            Some(span) => span.expand(&found),
+        match &self.dual {
+            Some(dual) => dual.expand(&found),
             None => found,
         }
     }
 
-    /// On more rows; `None` in the coordinates of a span, which are the rows' own.
-    pub(crate) fn with(
-        &self,
-        problem: &Problem<'_>,
-        map: &FeatureMap,
-        theta: &[f32],
-        more: &[usize],
-        linear: Linear,
-    ) -> Option<Self> {
-        if self.span.is_some() {
+    /// On more rows; `None` in the dual form, whose coordinates are the rows' own.
+    pub(crate) fn with(&self, problem: &Problem<'_>, design: &Design<'_>, more: &[usize]) -> Option<Self> {
+        if self.dual.is_some() {
             return None;
         }
-        let moments = self.moments.merged(&Moments::new(problem, map, theta, more, linear, None));
-        Some(Self { moments, span: None })
+        let moments = self.moments.merged(&problem.backend.moments(problem, design, more, None));
+        Some(Self { moments, dual: None })
     }
 }
 
 /// Coordinates of the rows' span.
-pub(crate) struct Span {
+pub(crate) struct DualForm {
     /// The design, `rows x columns`, the intercept's last.
     z: Vec<f32>,
     rows: usize,
@@ -72,32 +62,24 @@ pub(crate) struct Span {
     pub(crate) design: Vec<f32>,
 }
 
-impl Span {
+impl DualForm {
     /// `None` unless there are many more columns than rows.
-    pub(crate) fn new(
-        problem: &Problem<'_>,
-        map: &FeatureMap,
-        theta: &[f32],
-        rows: &[usize],
-        linear: Linear,
-    ) -> Option<Self> {
-        let shape = Design::new(map, linear);
-        let (n, m) = (rows.len(), shape.columns());
+    pub(crate) fn new(problem: &Problem<'_>, design: &Design<'_>, rows: &[usize]) -> Option<Self> {
+        let (n, m) = (rows.len(), design.columns());
         if m as f64 <= MANY_COLUMNS * n as f64 + 1.0 {
             return None;
         }
-        let mut z = vec![0.0; n * m];
-        shape.write(problem, map, theta, rows, m, &mut z);
-        let mut sums = Sums::new(n);
+        let z = design.rows(problem, rows);
+        let mut gram = Gram::new(n);
         let mut block = Vec::new();
         for first in (0..m - 1).step_by(BLOCK) {
             let columns = first..(first + BLOCK).min(m - 1);
             block.clear();
             block.extend(columns.flat_map(|j| z.iter().skip(j).step_by(m)));
-            sums.add(&block);
+            problem.backend.add_gram(&mut gram, &block);
         }
-        let jitter = JITTER * (0..n).map(|i| sums.gram[i * n + i]).sum::<f64>() / n as f64;
-        let factor = Factor::new(&sums.gram, n, n, |_| jitter);
+        let jitter = JITTER * (0..n).map(|i| gram.products[i * n + i]).sum::<f64>() / n as f64;
+        let factor = Factor::new(&gram.products, n, n, |_| jitter);
         let design = factor.rows().chunks_exact(n).flat_map(|row| row.iter().copied().chain([1.0])).collect();
         Some(Self { z, rows: n, factor, design })
     }
@@ -107,20 +89,31 @@ impl Span {
         self.rows + 1
     }
 
-    /// Moments of the design in the new coordinates.
+    /// Moments of the design in the new coordinates; see [`Backend::moments`](crate::backend::Backend::moments).
     pub(crate) fn moments(
         &self,
         problem: &Problem<'_>,
         rows: &[usize],
         curvature: Option<&[f32]>,
     ) -> Moments {
-        let m = self.columns();
-        Moments::of(problem, rows, m, curvature, |first, rows, stride, z| {
-            let design = self.design[first * m..].chunks_exact(m);
-            for (z, row) in z.chunks_exact_mut(stride).zip(design).take(rows.len()) {
-                z[..m].copy_from_slice(row);
+        let columns = self.columns();
+        let m = columns + if curvature.is_some() { 0 } else { problem.outputs };
+        let mut gram = Gram::new(m);
+        let mut z = Vec::new();
+        for (rows, design) in rows.chunks(BLOCK).zip(self.design.chunks(BLOCK * columns)) {
+            z.clear();
+            for (&i, row) in rows.iter().zip(design.chunks_exact(columns)) {
+                z.extend_from_slice(row);
+                if m > columns {
+                    z.extend_from_slice(problem.target(i));
+                }
+                let root = (problem.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
+                let first = z.len() - m;
+                z[first..].iter_mut().for_each(|z| *z *= root);
             }
-        })
+            problem.backend.add_gram(&mut gram, &z);
+        }
+        Moments::new(gram, rows.len(), columns)
     }
 
     /// Heads on the design as heads in the new coordinates.

@@ -5,39 +5,35 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use crate::features::{FeatureMap, MAX_SLOTS, Problem, RowScratch, dot, slot_rows};
-use crate::ridge::{Design, Span};
+use crate::backend::{MAX_BLOCKS, dot};
+use crate::fold::block_rows;
+use crate::loss::LossRows;
+use crate::problem::Problem;
+use crate::ridge::{Design, DualForm};
 
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;
 
-pub(crate) struct Kept<'a> {
+/// Rows whose outputs are computed before their losses: few enough for their design to stay in the first-level cache.
+const ROWS: usize = 8;
+
+pub(crate) struct DesignCache<'a> {
     /// `rows x columns`.
     z: Cow<'a, [f32]>,
     columns: usize,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> DesignCache<'a> {
     /// `None` if it would be too large.
-    pub(crate) fn new(
-        problem: &Problem<'_>,
-        map: &FeatureMap,
-        theta: &[f32],
-        rows: &[usize],
-        shape: Design,
-    ) -> Option<Self> {
-        let columns = shape.columns();
-        if 4 * rows.len() * columns > MOST_BYTES {
-            return None;
-        }
-        let mut z = vec![0.0; rows.len() * columns];
-        shape.write(problem, map, theta, rows, columns, &mut z);
-        Some(Self { z: z.into(), columns })
+    pub(crate) fn new(problem: &Problem<'_>, rows: &[usize], design: &Design<'_>) -> Option<Self> {
+        let columns = design.columns();
+        let fits = 4 * rows.len() * columns <= MOST_BYTES;
+        fits.then(|| Self { z: design.rows(problem, rows).into(), columns })
     }
 
-    /// In the coordinates of the rows' span.
-    pub(crate) fn of(span: &'a Span) -> Self {
-        Self { z: (&span.design).into(), columns: span.columns() }
+    /// In the coordinates of the dual form.
+    pub(crate) fn of(dual: &'a DualForm) -> Self {
+        Self { z: (&dual.design).into(), columns: dual.columns() }
     }
 
     /// `outputs` numbers a row.
@@ -57,20 +53,32 @@ impl<'a> Kept<'a> {
         let (m, k) = (self.columns, problem.outputs);
         let factor = 1.0 / rows.len() as f64;
         let b: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
-        let slot = slot_rows(rows.len(), MAX_SLOTS);
+        let block = block_rows(rows.len(), MAX_BLOCKS);
         let parts: Vec<(f64, Vec<f32>)> = self
             .z
-            .par_chunks(slot * m)
-            .zip(rows.par_chunks(slot))
+            .par_chunks(block * m)
+            .zip(rows.par_chunks(block))
             .map(|(z, rows)| {
                 let (mut loss, mut gradient) = (0.0, vec![0.0f32; k * m]);
-                let (mut f, mut residual) = (vec![0.0; k], vec![0.0; k]);
-                let mut scratch = RowScratch::default();
-                for (z, &i) in z.chunks_exact(m).zip(rows) {
-                    f.iter_mut().zip(b.chunks_exact(m)).for_each(|(f, b)| *f = dot(z, b));
-                    loss += problem.row_loss(i, &f, factor, &mut scratch, &mut residual);
-                    for (gradient, &r) in gradient.chunks_exact_mut(m).zip(&residual) {
-                        gradient.iter_mut().zip(z).for_each(|(g, z)| *g += r * z);
+                let mut residual = vec![0.0; ROWS * k];
+                for (z, rows) in z.chunks(ROWS * m).zip(rows.chunks(ROWS)) {
+                    let heads = b.chunks_exact(m);
+                    let f: Vec<f32> =
+                        z.chunks_exact(m).flat_map(|z| heads.clone().map(|b| dot(z, b))).collect();
+                    let residual = &mut residual[..f.len()];
+                    let block = LossRows {
+                        y: &problem.targets(rows),
+                        f: &f,
+                        weight: &problem.weights(rows),
+                        factor,
+                        outputs: k,
+                        gradient: residual,
+                    };
+                    problem.loss.block(block, &mut loss);
+                    for (z, residual) in z.chunks_exact(m).zip(residual.chunks_exact(k)) {
+                        for (gradient, &r) in gradient.chunks_exact_mut(m).zip(residual) {
+                            gradient.iter_mut().zip(z).for_each(|(g, z)| *g += r * z);
+                        }
                     }
                 }
                 (loss, gradient)

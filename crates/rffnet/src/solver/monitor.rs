@@ -1,4 +1,4 @@
-//! How far a fit has come, and whether it has to stop.
+//! Progress of a fit by variable projection: steps counted, the observer told, the time budget kept.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
 
 /// Steps counted, the observer told, the clock watched.
-pub(crate) struct Watch<'a> {
+pub(crate) struct Monitor<'a> {
     observer: &'a mut dyn Observer,
     deadline: Option<Instant>,
     pub(crate) steps: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) history: History,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> Monitor<'a> {
     pub(crate) fn new(
         observer: &'a mut dyn Observer,
         budget: Option<f64>,

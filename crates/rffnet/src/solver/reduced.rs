@@ -4,12 +4,14 @@
 //! Squared loss: one Cholesky solve of the normal equations; several outputs share it. Cross-entropy: L-BFGS on the
 //! head in coordinates in which the Hessian is nearly the identity, to a stated tolerance.
 
-use crate::features::{FeatureMap, GradientEngine, Problem, Wanted, Weights, outputs};
-use crate::loss::{Link, logistic};
+use crate::backend::{GradientBuffers, Wanted};
+use crate::features::{Network, ScaledFeatures, Weights};
+use crate::loss::ExactHead;
 use crate::numerics::cholesky::Factor;
 use crate::numerics::lbfgs::{Lbfgs, Point};
-use crate::ridge::{Design, Linear, Moments, Ridge, Span, penalty};
-use crate::solver::design_cache::Kept;
+use crate::problem::Problem;
+use crate::ridge::{Design, DualForm, Linear, Ridge, penalty};
+use crate::solver::design_cache::DesignCache;
 
 /// The head of a classifier is solved until half the squared Newton decrement, an estimate of how much could still be
 /// gained, is below this share of the loss. A looser head would bias the envelope gradient.
@@ -17,11 +19,14 @@ const HEAD_TOLERANCE: f64 = 1e-6;
 const HEAD_STEPS: usize = 60;
 
 /// After this many steps with a Hessian of earlier relevances it is renewed.
-const PATIENCE_WITH_HESSIAN: usize = 12;
+const STALE_HESSIAN_STEPS: usize = 12;
+
+/// The least that a row weighs in a Hessian.
+const MIN_CURVATURE: f64 = 1e-4;
 
 /// What the exact head is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct HeadPlan {
+pub(crate) struct HeadSettings {
     pub(crate) alpha: f64,
     pub(crate) linear: Linear,
 }
@@ -30,30 +35,26 @@ pub(crate) struct HeadPlan {
 pub(crate) struct Reduced<'a> {
     problem: &'a Problem<'a>,
     rows: &'a [usize],
-    pub(crate) plan: HeadPlan,
+    pub(crate) settings: HeadSettings,
     warm: Option<Vec<f64>>,
     factor: Option<Factor>,
 }
 
 /// How a step on the head of a classifier sees the rows.
 enum Passes {
-    Kept(Kept<'static>),
-    Anew(Box<GradientEngine>),
+    Cached(DesignCache<'static>),
+    Recomputed { buffers: GradientBuffers, weights: Weights },
 }
 
 impl Passes {
-    fn new(
-        problem: &Problem<'_>,
-        map: &FeatureMap,
-        weights: &mut Weights,
-        rows: &[usize],
-        design: Design,
-    ) -> Self {
-        if let Some(kept) = Kept::new(problem, map, &weights.theta, rows, design) {
-            return Self::Kept(kept);
+    fn new(problem: &Problem<'_>, rows: &[usize], design: &Design<'_>) -> Self {
+        match DesignCache::new(problem, rows, design) {
+            Some(cache) => Self::Cached(cache),
+            None => Self::Recomputed {
+                buffers: GradientBuffers::new(Wanted::Head),
+                weights: design.empty_weights(problem.outputs),
+            },
         }
-        design.make_room(weights);
-        Self::Anew(Box::new(GradientEngine::new(map, weights, rows.len(), Wanted::Head)))
     }
 }
 
@@ -67,8 +68,8 @@ pub(crate) struct Evaluation {
 }
 
 impl<'a> Reduced<'a> {
-    pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], plan: HeadPlan) -> Self {
-        Self { problem, rows, plan, warm: None, factor: None }
+    pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], settings: HeadSettings) -> Self {
+        Self { problem, rows, settings, warm: None, factor: None }
     }
 
     /// The first head is sought from here.
@@ -77,14 +78,17 @@ impl<'a> Reduced<'a> {
     }
 
     /// The reduced objective and its gradient by the relevances, and by the spectrum if that is wanted.
-    pub(crate) fn evaluate(&mut self, map: &FeatureMap, theta: &[f32], wanted: Wanted) -> Evaluation {
-        let (weights, coefficients) = self.head(map, theta);
-        let penalty = Design::new(map, self.plan.linear).penalty(&coefficients, self.plan.alpha);
-        let mut engine = GradientEngine::new(map, &weights, self.rows.len(), wanted);
-        let (loss, gradient) = engine.gradient(self.problem, map, &weights, self.rows);
+    pub(crate) fn evaluate(&mut self, features: &ScaledFeatures, wanted: Wanted) -> Evaluation {
+        let (weights, coefficients) = self.head(features);
+        let design = Design::new(features, self.settings.linear);
+        let penalty = design.penalty(&coefficients, self.settings.alpha);
+        let mut buffers = GradientBuffers::new(wanted);
+        let network = Network::new(&features.map, &weights);
+        let loss = self.problem.backend.gradient(self.problem, network, self.rows, &mut buffers);
+        let gradient = buffers.total();
         let wide = |values: &[f32]| values.iter().map(|&v| v as f64).collect::<Vec<_>>();
-        let (s, padded) = (map.features(), map.padded());
-        let omega = gradient.omega.chunks_exact(padded).zip(theta);
+        let (s, padded) = (features.map.features(), features.map.padded());
+        let omega = gradient.omega.chunks_exact(padded).zip(&features.theta);
         Evaluation {
             value: loss + penalty,
             theta: wide(&gradient.weights.theta),
@@ -94,54 +98,53 @@ impl<'a> Reduced<'a> {
         }
     }
 
-    /// The exact head.
-    pub(crate) fn head(&mut self, map: &FeatureMap, theta: &[f32]) -> (Weights, Vec<f64>) {
-        let mut weights = Weights::zeros(map, self.problem.outputs);
-        weights.theta.copy_from_slice(theta);
-        let design = Design::new(map, self.plan.linear);
-        let coefficients = match self.problem.loss.link() {
-            Link::Identity => self.ridge(map, theta),
-            Link::Logistic | Link::Softmax => self.classifier(map, &mut weights, design),
-            Link::Log => unreachable!("counts are fitted by descent"),
+    /// The exact head, as weights and as coefficients of the design.
+    pub(crate) fn head(&mut self, features: &ScaledFeatures) -> (Weights, Vec<f64>) {
+        let design = Design::new(features, self.settings.linear);
+        let coefficients = match self.problem.loss.exact_head() {
+            ExactHead::LeastSquares => Ridge::new(self.problem, &design, self.rows).head(self.settings.alpha),
+            ExactHead::Newton(curvature) => self.classifier(&design, curvature),
+            ExactHead::None => unreachable!("a loss without an exact head is minimised by descent"),
         };
-        design.apply(&coefficients, &mut weights);
         self.warm = Some(coefficients.clone());
-        (weights, coefficients)
+        (design.weights(&coefficients), coefficients)
     }
 
-    fn ridge(&self, map: &FeatureMap, theta: &[f32]) -> Vec<f64> {
-        let HeadPlan { alpha, linear } = self.plan;
-        Ridge::new(self.problem, map, theta, self.rows, linear).head(alpha)
-    }
-
-    fn classifier(&mut self, map: &FeatureMap, weights: &mut Weights, design: Design) -> Vec<f64> {
-        let (problem, rows, HeadPlan { alpha, linear }) = (self.problem, self.rows, self.plan);
-        let warm = self.warm.take().filter(|warm| warm.len() == problem.outputs * design.columns());
-        if let Some(span) = Span::new(problem, map, &weights.theta, rows, linear) {
-            let kept = Kept::of(&span);
-            let hessian = |at: &[f64]| {
-                let curvature = curvatures(&kept.outputs(at, problem.outputs), problem.outputs);
-                span.moments(problem, rows, Some(&curvature)).factor(2.0 * alpha)
-            };
-            let warm = warm.map(|warm| span.compress(&warm));
-            let gradient = |b: &[f64]| kept.gradient(problem, rows, b);
-            return span.expand(&self.seek(span.columns(), warm, gradient, hessian));
-        }
-        let theta = weights.theta.clone();
-        let hessian = |at: &[f64]| {
-            let mut weights = Weights { theta: theta.clone(), ..Weights::zeros(map, problem.outputs) };
-            design.apply(at, &mut weights);
-            let f = outputs(problem.x, &problem.scale, map, &weights, rows);
-            let curvature = curvatures(&f, problem.outputs);
-            Moments::new(problem, map, &theta, rows, linear, Some(&curvature)).factor(2.0 * alpha)
+    fn classifier(&mut self, design: &Design<'_>, curvature: fn(&[f32]) -> f64) -> Vec<f64> {
+        let (problem, rows, alpha) = (self.problem, self.rows, self.settings.alpha);
+        let outputs = problem.outputs;
+        let warm = self.warm.take().filter(|warm| warm.len() == outputs * design.columns());
+        // Weights of the rows in the Hessian, one block for all classes.
+        let curvatures = |f: &[f32]| {
+            let mut by_row = vec![0.0; problem.columns.x.rows()];
+            for (f, &i) in f.chunks_exact(outputs).zip(rows) {
+                by_row[i] = curvature(f).max(MIN_CURVATURE) as f32;
+            }
+            by_row
         };
-        let mut passes = Passes::new(problem, map, weights, rows, design);
+        if let Some(dual) = DualForm::new(problem, design, rows) {
+            let cache = DesignCache::of(&dual);
+            let hessian = |at: &[f64]| {
+                let curvature = curvatures(&cache.outputs(at, outputs));
+                dual.moments(problem, rows, Some(&curvature)).factor(2.0 * alpha)
+            };
+            let warm = warm.map(|warm| dual.compress(&warm));
+            let gradient = |b: &[f64]| cache.gradient(problem, rows, b);
+            return dual.expand(&self.seek(dual.columns(), warm, gradient, hessian));
+        }
+        let map = &design.features.map;
+        let hessian = |at: &[f64]| {
+            let weights = design.weights(at);
+            let f = problem.backend.outputs(problem.columns, Network::new(map, &weights), rows);
+            problem.backend.moments(problem, design, rows, Some(&curvatures(&f))).factor(2.0 * alpha)
+        };
+        let mut passes = Passes::new(problem, rows, design);
         let gradient = |b: &[f64]| match &mut passes {
-            Passes::Kept(kept) => kept.gradient(problem, rows, b),
-            Passes::Anew(engine) => {
-                design.apply(b, weights);
-                let (loss, gradient) = engine.gradient(problem, map, weights, rows);
-                (loss, design.pull_back(&gradient.weights))
+            Passes::Cached(cache) => cache.gradient(problem, rows, b),
+            Passes::Recomputed { buffers, weights } => {
+                design.set(b, weights);
+                let loss = problem.backend.gradient(problem, Network::new(map, weights), rows, buffers);
+                (loss, design.pull_back(&buffers.total().weights))
             }
         };
         self.seek(design.columns(), warm, gradient, hessian)
@@ -160,8 +163,8 @@ impl<'a> Reduced<'a> {
         let stale = self.factor.take().filter(|factor| factor.len() == m);
         let mut factor = stale.unwrap_or_else(|| hessian(&at));
         for round in 0..4 {
-            let limit = if round == 0 { PATIENCE_WITH_HESSIAN } else { HEAD_STEPS };
-            let (end, done) = descend(&factor, at, self.plan.alpha, limit, &mut gradient);
+            let limit = if round == 0 { STALE_HESSIAN_STEPS } else { HEAD_STEPS };
+            let (end, done) = descend(&factor, at, self.settings.alpha, limit, &mut gradient);
             at = end;
             if done == Descended::Converged || (done == Descended::Stuck && round > 0) {
                 break;
@@ -174,9 +177,7 @@ impl<'a> Reduced<'a> {
 
     /// No features; intercepts at the best constant.
     fn constant_head(&self, k: usize, m: usize) -> Vec<f64> {
-        let y: Vec<f32> = self.rows.iter().flat_map(|&i| self.problem.target(i)).copied().collect();
-        let w: Vec<f32> = self.rows.iter().map(|&i| self.problem.weight(i)).collect();
-        let constant = self.problem.loss.constant(&y, &w, k);
+        let constant = self.problem.constant(self.rows);
         let mut at = vec![0.0; k * m];
         constant.iter().enumerate().for_each(|(c, v)| at[c * m + m - 1] = *v);
         at
@@ -232,23 +233,6 @@ fn descend(
     let mut b = at.x;
     factor.solve_upper(&mut b);
     (b, ended)
-}
-
-/// Weights of the rows in the Hessian, one block for all classes, from `k` outputs a row.
-fn curvatures(outputs: &[f32], k: usize) -> Vec<f32> {
-    outputs.chunks_exact(k).map(|f| curvature(f).max(1e-4) as f32).collect()
-}
-
-/// p (1 - p), averaged over the classes.
-fn curvature(f: &[f32]) -> f64 {
-    if let [f] = f {
-        let p = logistic(*f as f64);
-        return p * (1.0 - p);
-    }
-    let top = f.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let e: Vec<f64> = f.iter().map(|&v| ((v - top) as f64).exp()).collect();
-    let total: f64 = e.iter().sum();
-    e.iter().map(|e| e / total * (1.0 - e / total)).sum::<f64>() / f.len() as f64
 }
 
 #[cfg(test)]

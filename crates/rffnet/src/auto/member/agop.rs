@@ -1,24 +1,24 @@
-//! Frequencies turned towards the directions in which the network rises and falls.
+//! The AGOP metric of recursive feature machines (Radhakrishnan et al. 2024).
 //!
-//! Relevances stretch the axes; a function of x1 + x2 needs frequencies that lie along the diagonal. The mean outer
-//! product of a network's slopes knows such directions: drawn with it as their covariance, frequencies follow them, and
-//! a few rounds of fitting and drawing settle.
+//! Relevances stretch the axes; a function of x1 + x2 needs frequencies that lie along the diagonal. The average gradient
+//! outer product M of a fitted network shows such directions: frequencies are drawn from N(0, M), the head is solved, and M
+//! is computed again, for a few rounds.
 
-use crate::features::{FeatureMap, mean_outer_slopes};
+use crate::features::{FeatureMap, Network, ScaledFeatures};
 use crate::numerics::cholesky::Factor;
-use crate::solver::descent::Split;
-use crate::solver::monitor::Watch;
-use crate::solver::reduced::HeadPlan;
-use crate::solver::varpro::{Frame, Settled};
+use crate::solver::monitor::Monitor;
+use crate::solver::reduced::HeadSettings;
+use crate::solver::varpro::Optimum;
+use crate::validation::Split;
 
-use super::Trial;
+use super::MemberFit;
 use super::head::{Chosen, choose, walk};
 
-/// Rounds of fitting and turning, and what each must gain.
+/// Rounds at most, and what each must gain in validation loss.
 const ROUNDS: usize = 8;
-const WORTH_A_ROUND: f64 = 0.003;
+const ROUND_GAIN: f64 = 0.003;
 
-/// More columns are not turned: their outer products would cost more than the Gram matrix.
+/// More columns have no AGOP metric: their outer products would cost more than the Gram matrix.
 const MOST_COLUMNS: usize = 300;
 
 /// Added to the diagonal of a covariance whose mean is one.
@@ -31,10 +31,10 @@ const STRETCHES: usize = 3;
 /// The covariance of frequencies, as a root of it.
 #[derive(Clone)]
 pub(crate) enum Metric {
-    /// Diagonal: the relevances.
-    Axes(Vec<f32>),
+    /// The relevances.
+    Diagonal(Vec<f32>),
     /// A lower triangle, row-major, and its number of columns.
-    Turned(Vec<f32>, usize),
+    Full(Vec<f32>, usize),
 }
 
 impl Metric {
@@ -42,16 +42,16 @@ impl Metric {
     fn new(covariance: &[f64], columns: usize, size: f32) -> Option<Self> {
         let average = (0..columns).map(|a| covariance[a * columns + a]).sum::<f64>() / columns as f64;
         let even: Vec<f64> = covariance.iter().map(|c| c / average).collect();
-        let turned = Self::Turned(Factor::new(&even, columns, columns, |_| JITTER).rows(), columns);
-        let factor = size / turned.size();
-        factor.is_finite().then(|| turned.times(factor))
+        let full = Self::Full(Factor::new(&even, columns, columns, |_| JITTER).rows(), columns);
+        let factor = size / full.size();
+        factor.is_finite().then(|| full.times(factor))
     }
 
     /// For some of the columns.
     pub(super) fn on(&self, kept: &[usize]) -> Option<Self> {
         let (root, d) = match self {
-            Self::Axes(theta) => return Some(Self::Axes(kept.iter().map(|&a| theta[a]).collect())),
-            Self::Turned(root, d) => (root, *d),
+            Self::Diagonal(theta) => return Some(Self::Diagonal(kept.iter().map(|&a| theta[a]).collect())),
+            Self::Full(root, d) => (root, *d),
         };
         let row = |a: usize| &root[a * d..(a + 1) * d];
         let k = kept.len();
@@ -67,25 +67,25 @@ impl Metric {
 
     /// The root of the covariance's trace.
     fn size(&self) -> f32 {
-        let (Self::Axes(root) | Self::Turned(root, _)) = self;
+        let (Self::Diagonal(root) | Self::Full(root, _)) = self;
         root.iter().map(|r| r * r).sum::<f32>().sqrt()
     }
 
     fn times(mut self, factor: f32) -> Self {
-        let (Self::Axes(root) | Self::Turned(root, _)) = &mut self;
+        let (Self::Diagonal(root) | Self::Full(root, _)) = &mut self;
         root.iter_mut().for_each(|r| *r *= factor);
         self
     }
 
-    pub(super) fn is_turned(&self) -> bool {
-        matches!(self, Self::Turned(..))
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Full(..))
     }
 
     /// Frequencies that were drawn independently, with this covariance. Relevances carry their size.
-    pub(super) fn apply(&self, drawn: FeatureMap) -> Frame {
+    pub(super) fn apply(&self, drawn: FeatureMap) -> ScaledFeatures {
         let (root, d) = match self {
-            Self::Axes(theta) => return Frame { map: drawn, theta: theta.clone() },
-            Self::Turned(root, d) => (root, *d),
+            Self::Diagonal(theta) => return ScaledFeatures { map: drawn, theta: theta.clone() },
+            Self::Full(root, d) => (root, *d),
         };
         let s = drawn.features();
         let (mut omega, mut theta) = (vec![0.0; d * s], vec![0.0; d]);
@@ -98,73 +98,73 @@ impl Metric {
                 }
             }
         }
-        let map = FeatureMap::on(drawn.columns(), drawn.support.to_vec(), omega, drawn.phase.to_vec());
-        Frame { map, theta }
+        ScaledFeatures { map: drawn.with_omega(omega), theta }
     }
 }
 
-/// What turning has led to.
-pub(super) struct Turned {
-    pub(super) settled: Settled,
+/// What the rounds have led to.
+pub(super) struct Agop {
+    pub(super) optimum: Optimum,
     pub(super) metric: Metric,
     /// The best penalty before the first round, and its loss.
     pub(super) before: (f64, f64),
 }
 
-/// Where a round of turning has led.
-struct Turn {
+/// Where a round has led.
+struct Round {
     metric: Metric,
-    frame: Frame,
+    features: ScaledFeatures,
     found: Chosen,
 }
 
-impl Trial<'_> {
-    /// Whether there is something to turn, and rows to judge it by.
-    pub(super) fn may_turn(&self, columns: usize) -> bool {
-        (2..=MOST_COLUMNS).contains(&columns) && self.holds_out()
+impl MemberFit<'_> {
+    /// Whether there are directions to find, and rows to validate them.
+    pub(super) fn agop_applies(&self, columns: usize) -> bool {
+        (2..=MOST_COLUMNS).contains(&columns) && self.validates()
     }
 
-    /// The drawn frequencies turned from `metric` on, as long as the held-out rows like it; and the penalty and the loss it
-    /// began with.
-    pub(super) fn turned(
+    /// Rounds of AGOP from `metric` on, while the validation loss improves; and the penalty and the loss they began with.
+    pub(super) fn agop_rounds(
         &self,
         drawn: &FeatureMap,
         metric: Metric,
         alpha: f64,
         split: &Split,
-        watch: &mut Watch<'_>,
-    ) -> Turned {
-        let problem = self.setting.problem;
+        monitor: &mut Monitor<'_>,
+    ) -> Agop {
+        let problem = self.training.problem;
         let try_out = |metric: Metric, alpha: f64, range| {
-            let frame = metric.apply(drawn.clone());
-            let head = HeadPlan { alpha, linear: self.linear };
-            let found = choose(problem, split, &frame, head, range);
-            Turn { metric, frame, found }
+            let features = metric.apply(drawn.clone());
+            let head = HeadSettings { alpha, linear: self.linear };
+            let found = choose(problem, split, &features, head, range);
+            Round { metric, features, found }
         };
         let mut at = try_out(metric, alpha, self.range);
         let before = (at.found.alpha, at.found.loss);
         for _ in 0..ROUNDS {
-            if watch.overdue() {
+            if monitor.overdue() {
                 break;
             }
-            let outer = mean_outer_slopes(problem, &at.frame.map, &at.found.weights, &split.train);
-            let Some(metric) = Metric::new(&outer, drawn.support.len(), at.metric.size()) else { break };
+            let network = Network::new(&at.features.map, &at.found.weights);
+            let agop = problem.backend.agop(problem, network, &split.train);
+            let Some(metric) = Metric::new(&agop, drawn.support.len(), at.metric.size()) else { break };
             // The size that does best, with the penalty as it is.
             let next = walk(
                 try_out(metric, at.found.alpha, self.range),
-                |turn| turn.found.loss,
-                |turn, direction, taken| {
-                    let metric = turn.metric.clone().times(direction.factor(STRETCH) as f32);
-                    (taken < STRETCHES && !watch.overdue()).then(|| try_out(metric, turn.found.alpha, None))
+                |round| round.found.loss,
+                |round, direction, taken| {
+                    let metric = round.metric.clone().times(direction.factor(STRETCH) as f32);
+                    (taken < STRETCHES && !monitor.overdue())
+                        .then(|| try_out(metric, round.found.alpha, None))
                 },
             );
-            if next.found.loss >= at.found.loss * (1.0 - WORTH_A_ROUND) || !next.found.loss.is_finite() {
+            if next.found.loss >= at.found.loss * (1.0 - ROUND_GAIN) || !next.found.loss.is_finite() {
                 break;
             }
             at = next;
         }
-        let settled = Settled { frame: at.frame, alpha: at.found.alpha, loss: at.found.loss };
-        Turned { settled, metric: at.metric, before }
+        let optimum = Optimum { features: at.features, alpha: at.found.alpha, loss: at.found.loss };
+        Agop { optimum, metric: at.metric, before }
     }
 }
 
@@ -178,12 +178,12 @@ mod tests {
     }
 
     #[test]
-    fn turned_frequencies_are_the_root_times_what_was_drawn() {
+    fn frequencies_are_the_root_times_what_was_drawn() {
         let metric = Metric::new(&[4.0, 0.0, 2.0, 2.0], 2, 3.0).expect("positive");
-        assert!(metric.is_turned() && (metric.size() - 3.0).abs() < 1e-5);
+        assert!(metric.is_full() && (metric.size() - 3.0).abs() < 1e-5);
         // [4 2; 2 2] = LL' with L = [2 0; 1 1], of size sqrt(6).
         let root: Vec<f32> = [2.0, 0.0, 1.0, 1.0].iter().map(|r| r * 3.0 / 6f32.sqrt()).collect();
-        let Frame { map, theta } = metric.apply(drawn());
+        let ScaledFeatures { map, theta } = metric.apply(drawn());
         for i in 0..3 {
             let (a, b) = (drawn().omega[i], drawn().omega[3 + i]);
             let expected = [root[0] * a, root[2] * a + root[3] * b];
@@ -196,20 +196,22 @@ mod tests {
     }
 
     #[test]
-    fn along_the_axes_nothing_is_mixed() {
-        let frame = Metric::Axes(vec![0.5, 0.0]).apply(drawn());
-        assert_eq!((frame.map.omega, frame.theta), (drawn().omega, vec![0.5, 0.0]));
+    fn a_diagonal_metric_mixes_nothing() {
+        let features = Metric::Diagonal(vec![0.5, 0.0]).apply(drawn());
+        assert_eq!((features.map.omega, features.theta), (drawn().omega, vec![0.5, 0.0]));
     }
 
     #[test]
     fn fewer_columns_have_the_part_of_the_covariance_that_is_theirs() {
         // LL' for L = [2 0 0; 1 1 0; 3 1 1], rows and columns 0 and 2.
-        let metric = Metric::Turned(vec![2.0, 0.0, 0.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0], 3);
-        let Some(Metric::Turned(root, 2)) = metric.on(&[0, 2]) else { panic!("turned") };
+        let metric = Metric::Full(vec![2.0, 0.0, 0.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0], 3);
+        let Some(Metric::Full(root, 2)) = metric.on(&[0, 2]) else { panic!("full") };
         for (at, expected) in [(0, 2.0), (1, 0.0), (2, 3.0), (3, 2f32.sqrt())] {
             assert!((root[at] - expected).abs() < 1e-4, "{root:?}");
         }
-        let Some(Metric::Axes(theta)) = Metric::Axes(vec![1.0, 2.0, 3.0]).on(&[1]) else { panic!("axes") };
+        let Some(Metric::Diagonal(theta)) = Metric::Diagonal(vec![1.0, 2.0, 3.0]).on(&[1]) else {
+            panic!("diagonal")
+        };
         assert_eq!(theta, [2.0]);
     }
 
@@ -218,7 +220,7 @@ mod tests {
         assert!(Metric::new(&[0.0; 4], 2, 1.0).is_none());
         assert!(Metric::new(&[f64::NAN, 0.0, 0.0, 1.0], 2, 1.0).is_none());
         // One direction only: the others stay all but empty.
-        let Some(Metric::Turned(root, 2)) = Metric::new(&[1.0, 0.0, 1.0, 1.0], 2, 1.0) else {
+        let Some(Metric::Full(root, 2)) = Metric::new(&[1.0, 0.0, 1.0, 1.0], 2, 1.0) else {
             panic!("one direction")
         };
         assert!(root[3].abs() < 1e-3 && (root[0] - root[2]).abs() < 1e-6, "{root:?}");

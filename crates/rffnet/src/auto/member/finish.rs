@@ -1,72 +1,76 @@
-//! Learned and fresh features together, and their head.
+//! Learned and random features together, and their head.
 
-use crate::features::FeatureMap;
+use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::random::Stream;
-use crate::solver::monitor::Watch;
-use crate::solver::reduced::HeadPlan;
-use crate::solver::varpro::Frame;
+use crate::solver::monitor::Monitor;
+use crate::solver::reduced::HeadSettings;
 
-use super::Trial;
+use super::MemberFit;
 use super::head::{Chosen, choose};
-use super::learn::{Learning, REACH, Source};
+use super::learn::{FINEST, Learning, Source};
 
 /// A head and its features.
 pub(super) struct Finished {
     pub(super) learning: Learning,
-    pub(super) frame: Frame,
+    pub(super) features: ScaledFeatures,
     pub(super) found: Chosen,
-    /// The share of the constant's loss that it leaves.
-    pub(super) left: f64,
-    /// Over how many scales the fresh features are.
-    pub(super) fresh_reach: f32,
+    /// The share of the constant's loss that is unexplained.
+    pub(super) unexplained: f64,
+    /// How much finer than the metric's length scale the random features become.
+    pub(super) random_finest: f32,
 }
 
-impl Trial<'_> {
-    /// Fresh features have one scale or several: the first member tries both ways, the others follow. Once stopped, what
-    /// has been learned has to do.
+impl MemberFit<'_> {
+    /// Random features have one length scale or several: the first member tries both ways, the others follow. Once
+    /// stopped, what has been learned has to do.
     pub(super) fn finish(
         &self,
         learning: Learning,
-        fresh: usize,
+        random: usize,
         guided: Option<f32>,
         rng: &Stream,
-        watch: &Watch<'_>,
+        monitor: &Monitor<'_>,
     ) -> Finished {
         let Learning { source, learned, .. } = &learning;
-        let settled = &source.settled;
-        let alpha = learned.as_ref().map_or(settled.alpha, |l| l.alpha);
-        let head = HeadPlan { alpha, linear: self.linear };
-        let range = self.range.filter(|_| !watch.stopped());
-        let without = watch.stopped() || fresh == 0;
-        let with = |reach: f32| {
+        let optimum = &source.optimum;
+        let alpha = learned.as_ref().map_or(optimum.alpha, |l| l.alpha);
+        let head = HeadSettings { alpha, linear: self.linear };
+        let range = self.range.filter(|_| !monitor.stopped());
+        let without = monitor.stopped() || random == 0;
+        let with = |finest: f32| {
             let drawn = (!without).then(|| {
-                let source = Source { reach, ..source.clone() };
-                self.draw_from(&source, fresh, &mut rng.clone())
+                let source = Source { finest, ..source.clone() };
+                self.draw_from(&source, random, &mut rng.clone())
             });
-            let kept = (learned.is_none() && without).then_some(&settled.frame);
-            let frame = join(&settled.frame, learned.as_ref().map(|l| &l.frame), drawn.as_ref().or(kept));
-            let found = choose(self.setting.problem, &self.split, &frame, head, range);
-            (frame, found, reach)
+            let kept = (learned.is_none() && without).then_some(&optimum.features);
+            let features =
+                join(&optimum.features, learned.as_ref().map(|l| &l.features), drawn.as_ref().or(kept));
+            let found = choose(self.training.problem, &self.split, &features, head, range);
+            (features, found, finest)
         };
-        let mut best = with(guided.unwrap_or(source.reach));
+        let mut best = with(guided.unwrap_or(source.finest));
         if !without && guided.is_none() {
-            let other = with(if source.reach == 1.0 { REACH } else { 1.0 });
+            let other = with(if source.finest == 1.0 { FINEST } else { 1.0 });
             if other.1.loss < best.1.loss {
                 best = other;
             }
         }
-        let (frame, found, fresh_reach) = best;
-        let left = self.left(&frame, &found.weights);
-        Finished { learning, frame, found, left, fresh_reach }
+        let (features, found, random_finest) = best;
+        let unexplained = self.unexplained(&features, &found.weights);
+        Finished { learning, features, found, unexplained, random_finest }
     }
 }
 
-/// One frame of the learned and the fresh features. Relevances carry the size of the frequencies: those of a column
+/// The learned and the random features in one. Relevances carry the size of the frequencies: those of a column
 /// have the root mean square they would have when drawn.
-fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Frame {
-    let parts: Vec<&Frame> = learned.into_iter().chain(fresh).collect();
+fn join(
+    optimum: &ScaledFeatures,
+    learned: Option<&ScaledFeatures>,
+    random: Option<&ScaledFeatures>,
+) -> ScaledFeatures {
+    let parts: Vec<&ScaledFeatures> = learned.into_iter().chain(random).collect();
     let s: usize = parts.iter().map(|p| p.map.features()).sum();
-    let columns = settled.theta.len();
+    let columns = optimum.theta.len();
     let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
     for a in 0..columns {
         let row = &mut omega[a * s..(a + 1) * s];
@@ -76,16 +80,16 @@ fn join(settled: &Frame, learned: Option<&Frame>, fresh: Option<&Frame>) -> Fram
             row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
             at += k;
         }
-        // Learned frequencies have moved from what was drawn; the settled frame's still are that.
-        let drawn = root_mean_square(settled.frequencies(a));
+        // Learned frequencies have moved from what was drawn; the optimum's still are that.
+        let drawn = root_mean_square(optimum.frequencies(a));
         theta[a] = (root_mean_square(row) / drawn) as f32;
         if theta[a] > 0.0 {
             row.iter_mut().for_each(|o| *o /= theta[a]);
         }
     }
     let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
-    let map = FeatureMap::on(settled.map.columns(), settled.map.support.to_vec(), omega, phase);
-    Frame { map, theta }
+    let map = FeatureMap::on(optimum.map.columns(), optimum.map.support.to_vec(), omega, phase);
+    ScaledFeatures { map, theta }
 }
 
 fn root_mean_square(values: &[f32]) -> f64 {

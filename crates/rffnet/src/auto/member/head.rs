@@ -1,11 +1,11 @@
-//! The head with the penalty that does best on held-out rows, and the head on all rows.
+//! The head with the penalty chosen on validation, and the head on all rows.
 
-use crate::features::{Problem, Weights, mean_loss};
-use crate::loss::Link;
+use crate::features::{Network, ScaledFeatures, Weights};
+use crate::loss::ExactHead;
+use crate::problem::Problem;
 use crate::ridge::{Design, Linear, Ridge};
-use crate::solver::descent::Split;
-use crate::solver::reduced::{HeadPlan, Reduced};
-use crate::solver::varpro::Frame;
+use crate::solver::reduced::{HeadSettings, Reduced};
+use crate::validation::Split;
 
 /// Steps of the penalty, up and down.
 const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
@@ -14,7 +14,7 @@ const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
 pub(crate) struct Chosen {
     pub(crate) weights: Weights,
     pub(crate) alpha: f64,
-    /// On the held-out rows; on the training rows where there are none.
+    /// On the validation rows; on the training rows where there are none.
     pub(crate) loss: f64,
     /// Of the training rows, where the head is a regression's.
     ridge: Option<Ridge>,
@@ -22,38 +22,38 @@ pub(crate) struct Chosen {
     coefficients: Vec<f64>,
 }
 
-/// The head on the training rows with the penalty that does best on the held-out ones, if there is a range to choose
-/// from; else with that of the plan.
+/// The head on the training rows with the penalty chosen on validation, if there is a range to choose from; else with the
+/// given one.
 pub(crate) fn choose(
     problem: &Problem<'_>,
     split: &Split,
-    frame: &Frame,
-    plan: HeadPlan,
+    features: &ScaledFeatures,
+    settings: HeadSettings,
     range: Option<(f64, f64)>,
 ) -> Chosen {
-    let Frame { map, theta } = frame;
-    let judges = split.judges();
-    let ridge = (problem.loss.link() == Link::Identity)
-        .then(|| Ridge::new(problem, map, theta, &split.train, plan.linear));
-    let mut reduced = Reduced::new(problem, &split.train, plan);
+    let (map, judged_on) = (&features.map, split.judged_on());
+    let design = Design::new(features, settings.linear);
+    let least_squares = matches!(problem.loss.exact_head(), ExactHead::LeastSquares);
+    let ridge = least_squares.then(|| Ridge::new(problem, &design, &split.train));
+    let mut reduced = Reduced::new(problem, &split.train, settings);
     let mut best: Option<(f64, Weights, Vec<f64>)> = None;
     let mut loss = |alpha: f64| {
         let (weights, coefficients) = match &ridge {
-            Some(ridge) => (weights_of(problem, frame, ridge, HeadPlan { alpha, ..plan }), Vec::new()),
+            Some(ridge) => (design.weights(&ridge.head(alpha)), Vec::new()),
             None => {
-                reduced.plan.alpha = alpha;
-                reduced.head(map, theta)
+                reduced.settings.alpha = alpha;
+                reduced.head(features)
             }
         };
-        let loss = mean_loss(problem, map, &weights, judges);
+        let loss = problem.mean_loss(Network::new(map, &weights), judged_on);
         if best.as_ref().is_none_or(|b| loss < b.0) {
             best = Some((loss, weights, coefficients));
         }
         loss
     };
     let (alpha, _) = match range {
-        Some(range) => climb(plan.alpha, range, &mut loss),
-        None => (plan.alpha, loss(plan.alpha)),
+        Some(range) => climb(settings.alpha, range, &mut loss),
+        None => (settings.alpha, loss(settings.alpha)),
     };
     // Every loss may be NaN, and every comparison false.
     let (loss, weights, coefficients) =
@@ -68,27 +68,21 @@ impl Chosen {
         problem: &Problem<'_>,
         split: &Split,
         all: &[usize],
-        frame: &Frame,
+        features: &ScaledFeatures,
         linear: Linear,
     ) -> Weights {
-        let plan = HeadPlan { alpha: self.alpha, linear };
-        let Frame { map, theta } = frame;
+        let design = Design::new(features, linear);
         if let Some(ridge) = &self.ridge {
             if split.validation.is_empty() {
-                return weights_of(problem, frame, ridge, plan);
+                return design.weights(&ridge.head(self.alpha));
             }
-            if let Some(ridge) = ridge.with(problem, map, theta, &split.validation, linear) {
-                return weights_of(problem, frame, &ridge, plan);
+            if let Some(ridge) = ridge.with(problem, &design, &split.validation) {
+                return design.weights(&ridge.head(self.alpha));
             }
         }
-        Reduced::new(problem, all, plan).starting_at(self.coefficients.clone()).head(map, theta).0
+        let settings = HeadSettings { alpha: self.alpha, linear };
+        Reduced::new(problem, all, settings).starting_at(self.coefficients.clone()).head(features).0
     }
-}
-
-fn weights_of(problem: &Problem<'_>, frame: &Frame, ridge: &Ridge, plan: HeadPlan) -> Weights {
-    let mut weights = Weights { theta: frame.theta.clone(), ..Weights::zeros(&frame.map, problem.outputs) };
-    Design::new(&frame.map, plan.linear).apply(&ridge.head(plan.alpha), &mut weights);
-    weights
 }
 
 /// Walks up or, where that does not help, down, as long as the loss falls. `step` is told the direction and the steps

@@ -1,13 +1,13 @@
-//! Where the first network's search for relevances begins.
+//! Where the first member's search for relevances begins.
 
-use crate::features::{FeatureMap, Weights, mean_squared_slopes};
+use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::init;
-use crate::solver::descent::Split;
-use crate::solver::monitor::Watch;
-use crate::solver::reduced::{HeadPlan, Reduced};
-use crate::solver::varpro::{Frame, Settled};
+use crate::solver::monitor::Monitor;
+use crate::solver::reduced::{HeadSettings, Reduced};
+use crate::solver::varpro::Optimum;
+use crate::validation::Split;
 
-use super::{BLIND_ALPHA, Source, Trial};
+use super::{DEFAULT_ALPHA, MemberFit, Source};
 
 /// The penalty that starts are compared at.
 const START_ALPHA: f64 = 1e-3;
@@ -18,64 +18,64 @@ const START_STEPS: usize = 6;
 /// Rounds of re-weighting by slopes.
 const REWEIGHTINGS: usize = 3;
 
-/// A first look at few rows is worth while where there are so many times more.
-const FEW: usize = 2;
+/// A pilot run on a subsample is worth while where there are so many times more rows.
+const PILOT_RATIO: usize = 2;
 
-impl Trial<'_> {
-    /// What the first network's features are drawn from: turned, where a look at few rows shows that relevances alone are
-    /// far from what turning reaches; else along the axes.
-    pub(crate) fn source(&self, watch: &mut Watch<'_>) -> Source {
-        self.turned_early(watch).unwrap_or_else(|| Source::new(self.relevances(watch)))
+impl MemberFit<'_> {
+    /// What the first member's features are drawn from: the AGOP metric, where a pilot run shows that relevances alone are
+    /// far behind it; else the relevances.
+    pub(crate) fn source(&self, monitor: &mut Monitor<'_>) -> Source {
+        self.pilot(monitor).unwrap_or_else(|| Source::new(self.relevances(monitor)))
     }
 
     /// The relevances alone, with frequencies as drawn.
-    pub(crate) fn relevances(&self, watch: &mut Watch<'_>) -> Settled {
-        self.relevances_on(&self.search, watch)
+    pub(crate) fn relevances(&self, monitor: &mut Monitor<'_>) -> Optimum {
+        self.relevances_on(&self.search, monitor)
     }
 
-    fn relevances_on(&self, split: &Split, watch: &mut Watch<'_>) -> Settled {
-        let start = self.best_start(split, watch);
-        self.settle(split, start.frame, &self.alphas, self.recipe.steps, false, watch)
+    fn relevances_on(&self, split: &Split, monitor: &mut Monitor<'_>) -> Optimum {
+        let start = self.best_start(split, monitor);
+        self.optimise(split, start.features, &self.alphas, self.recipe.steps, false, monitor)
     }
 
-    /// Turned on few rows, if that leaves far less to explain than relevances that have settled on the same rows; these, if
-    /// the fit has to end.
-    fn turned_early(&self, watch: &mut Watch<'_>) -> Option<Source> {
-        let few = self.search.with_fewer(self.recipe.few_rows);
-        let saves_work = FEW * few.train.len() <= self.search.train.len();
-        let may_turn = self.recipe.learned > 0 && self.may_turn(self.setting.support().len());
-        if !saves_work || !may_turn || watch.stopped() {
+    /// The AGOP metric of a subsample, if its loss is far below that of relevances optimised on the same rows; these, if the
+    /// fit has to end.
+    fn pilot(&self, monitor: &mut Monitor<'_>) -> Option<Source> {
+        let few = self.search.with_fewer(self.recipe.pilot_rows);
+        let saves_work = PILOT_RATIO * few.train.len() <= self.search.train.len();
+        let applies = self.recipe.learned > 0 && self.agop_applies(self.training.support().len());
+        if !saves_work || !applies || monitor.stopped() {
             return None;
         }
-        let mut axes = Source::new(self.relevances_on(&few, watch));
+        let mut diagonal = Source::new(self.relevances_on(&few, monitor));
         let (_, mut rng) = self.first_draw();
-        let turned = self.turned_source(&mut axes, &few, &mut rng, watch).filter(|t| t.settles_it(&axes));
+        let agop = self.agop_source(&mut diagonal, &few, &mut rng, monitor).filter(|a| a.decides(&diagonal));
         // From here on losses are of heads on all rows of the search.
-        match turned {
-            Some(turned) => Some(self.at_best_penalty(turned)),
-            None if watch.stopped() => Some(self.at_best_penalty(axes)),
+        match agop {
+            Some(agop) => Some(self.at_best_penalty(agop)),
+            None if monitor.stopped() => Some(self.at_best_penalty(diagonal)),
             None => None,
         }
     }
 
     /// A few steps from each start; the one with the smallest validation loss.
-    fn best_start(&self, split: &Split, watch: &mut Watch<'_>) -> Settled {
+    fn best_start(&self, split: &Split, monitor: &mut Monitor<'_>) -> Optimum {
         let (map, _) = self.first_draw();
         let d = map.support.len() as f32;
-        let range: Vec<f32> = map.support.iter().map(|&j| self.setting.range[j]).collect();
+        let range: Vec<f32> = map.support.iter().map(|&j| self.training.range[j]).collect();
         let even = |scale: f32| vec![scale / d.sqrt(); map.support.len()];
         let mut starts = vec![even(1.0), even(3.0), init::constant(&range, map.columns())];
         starts.push(self.reweighted(&map, even(1.5), &split.train));
-        let alphas = [if self.holds_out() { START_ALPHA } else { BLIND_ALPHA }];
+        let alphas = [if self.validates() { START_ALPHA } else { DEFAULT_ALPHA }];
         let steps = START_STEPS.min(self.recipe.steps);
-        let mut best: Option<Settled> = None;
+        let mut best: Option<Optimum> = None;
         for theta in starts {
-            let frame = Frame { map: map.clone(), theta };
-            let settled = self.settle(split, frame, &alphas, steps, false, watch);
-            if best.as_ref().is_none_or(|b| settled.loss < b.loss) {
-                best = Some(settled);
+            let features = ScaledFeatures { map: map.clone(), theta };
+            let optimum = self.optimise(split, features, &alphas, steps, false, monitor);
+            if best.as_ref().is_none_or(|b| optimum.loss < b.loss) {
+                best = Some(optimum);
             }
-            if watch.stopped() {
+            if monitor.stopped() {
                 break;
             }
         }
@@ -85,16 +85,17 @@ impl Trial<'_> {
     /// Relevances in proportion to the slopes of the fit with the relevances before, of unchanged length: columns that
     /// act only through interactions rise out of the noise.
     fn reweighted(&self, map: &FeatureMap, start: Vec<f32>, rows: &[usize]) -> Vec<f32> {
-        let p = self.setting.problem;
+        let p = self.training.problem;
         let length = |theta: &[f32]| theta.iter().map(|t| t * t).sum::<f32>().sqrt();
         let wanted = length(&start);
         let mut theta = start;
         for _ in 0..REWEIGHTINGS {
-            let head = HeadPlan { alpha: START_ALPHA, linear: self.linear };
-            let (weights, _) = Reduced::new(p, rows, head).head(map, &theta);
+            let head = HeadSettings { alpha: START_ALPHA, linear: self.linear };
+            let features = ScaledFeatures { map: map.clone(), theta: theta.clone() };
+            let (weights, _) = Reduced::new(p, rows, head).head(&features);
             let without_linear = Weights { linear: Vec::new(), ..weights };
-            let network = [(map, &without_linear)];
-            let slopes = mean_squared_slopes(p.x, &p.scale, &network, rows, |i| p.weight(i));
+            let network = [Network::new(map, &without_linear)];
+            let slopes = p.backend.squared_slopes(p.columns, &network, rows, &|i| p.weight(i));
             let next: Vec<f32> = map.support.iter().map(|&j| slopes[j].sqrt() as f32).collect();
             let size = length(&next);
             if !(size > 0.0 && size.is_finite()) {

@@ -1,0 +1,83 @@
+//! Gram matrices of designs: blocks of rows are multiplied in f32 and added in f64.
+
+use rayon::prelude::*;
+
+use super::Cpu;
+use crate::backend::Backend;
+use crate::fold::{Fold, fold_in_order};
+use crate::problem::Problem;
+use crate::ridge::{Design, Gram, Moments};
+use crate::simd::{self, GramScratch, Path, gram_ranges};
+
+/// Rows whose design is in memory at a time.
+const BLOCK: usize = 1024;
+
+/// Adds the products of the columns of `z`. Threads share the rows of the output, so that their number does not change a
+/// sum.
+pub(super) fn add(path: Path, gram: &mut Gram, z: &[f32]) {
+    let m = gram.columns;
+    let mut rest = gram.products.as_mut_slice();
+    let mut parts = Vec::new();
+    let ranges = gram_ranges(m, rayon::current_num_threads());
+    gram.scratch.resize_with(ranges.len().max(gram.scratch.len()), GramScratch::default);
+    for (range, scratch) in ranges.into_iter().zip(&mut gram.scratch) {
+        let (part, tail) = rest.split_at_mut(range.len() * m);
+        parts.push((range, part, scratch));
+        rest = tail;
+    }
+    parts.into_par_iter().for_each(|(range, part, scratch)| {
+        simd::gram(path, z, z.len() / m, m, m, range, part, scratch);
+    });
+}
+
+pub(super) fn moments(
+    cpu: &Cpu,
+    problem: &Problem<'_>,
+    design: &Design<'_>,
+    rows: &[usize],
+    curvature: Option<&[f32]>,
+) -> Moments {
+    let products = DesignProducts { cpu, problem, design, curvature };
+    let mut total = products.empty();
+    fold_in_order(&products, &mut total, rows, BLOCK);
+    Moments::new(total.0, rows.len(), design.columns())
+}
+
+/// Products of the columns of a design and of the targets behind it.
+pub(super) struct DesignProducts<'a> {
+    pub(super) cpu: &'a Cpu,
+    pub(super) problem: &'a Problem<'a>,
+    pub(super) design: &'a Design<'a>,
+    pub(super) curvature: Option<&'a [f32]>,
+}
+
+impl Fold for DesignProducts<'_> {
+    /// The products, and room for a block of the design.
+    type Sum = (Gram, Vec<f32>);
+
+    fn empty(&self) -> Self::Sum {
+        let targets = if self.curvature.is_some() { 0 } else { self.problem.outputs };
+        (Gram::new(self.design.columns() + targets), Vec::new())
+    }
+
+    fn add(&self, (gram, z): &mut Self::Sum, rows: &[usize]) {
+        let Self { cpu, problem, design, curvature } = *self;
+        let (m, columns) = (gram.columns, design.columns());
+        z.resize(rows.len() * m, 0.0);
+        cpu.design(problem.columns, design, rows, m, z);
+        for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
+            if m > columns {
+                row[columns..].copy_from_slice(problem.target(i));
+            }
+            let root = (problem.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
+            if root != 1.0 {
+                row.iter_mut().for_each(|z| *z *= root);
+            }
+        }
+        add(cpu.path, gram, z);
+    }
+
+    fn merge(&self, (gram, _): &mut Self::Sum, (next, _): &Self::Sum) {
+        gram.products.iter_mut().zip(&next.products).for_each(|(g, n)| *g += n);
+    }
+}

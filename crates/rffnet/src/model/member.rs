@@ -1,0 +1,110 @@
+//! The members of an ensemble; a single model has one.
+
+use crate::backend::Backend;
+use crate::features::{FeatureMap, Network, Weights};
+use crate::problem::Columns;
+
+/// One member's numbers as the model file has them: `d` columns, `s` random features, `k` outputs, arrays row-major.
+///
+/// `f(x)_c = intercept_c + sum_i beta_ic scale cos( sum_j omega_ji theta_j t_j(x_j) + phase_i ) + sum_j linear_jc t_j(x_j)`,
+/// with the transforms t of [`Model::transforms`](crate::Model::transforms) and the metadata's `feature_scale`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct MemberTensors {
+    /// Relevances, signed, `d`; zero for columns the member does not look at.
+    pub theta: Vec<f32>,
+    /// Frequencies, `d x s`.
+    pub omega: Vec<f32>,
+    /// Phases, `s`.
+    pub phase: Vec<f32>,
+    /// The head without the cosines' factor, `s x k`.
+    pub beta: Vec<f32>,
+    /// `k`.
+    pub intercept: Vec<f32>,
+    /// Linear terms, `d x k`; empty without.
+    pub linear: Vec<f32>,
+}
+
+impl MemberTensors {
+    /// The columns that the cosines look at, ascending; the first one if there is none, since a network looks at something.
+    pub fn support(&self) -> Vec<usize> {
+        let support: Vec<usize> = (0..self.theta.len()).filter(|&j| self.theta[j] != 0.0).collect();
+        if support.is_empty() { vec![0] } else { support }
+    }
+
+    /// The frequencies of a column.
+    pub fn frequencies(&self, column: usize) -> &[f32] {
+        let s = self.phase.len();
+        &self.omega[column * s..(column + 1) * s]
+    }
+}
+
+/// A member as the file has it, and the kernels' form that is made from it: so a model and its reloaded copy agree bit for
+/// bit.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) map: FeatureMap,
+    pub(crate) weights: Weights,
+    pub(crate) stored: MemberTensors,
+}
+
+impl Member {
+    pub(crate) fn new(stored: MemberTensors, scale: f64) -> Self {
+        let (d, k) = (stored.theta.len(), stored.intercept.len());
+        let support = stored.support();
+        let omega = support.iter().flat_map(|&j| stored.frequencies(j)).copied().collect();
+        let theta = support.iter().map(|&j| stored.theta[j]).collect();
+        let map = FeatureMap::on(d, support, omega, stored.phase.clone());
+        let mut weights = Weights { theta, intercept: stored.intercept.clone(), ..Weights::zeros(&map, k) };
+        for (i, &b) in stored.beta.iter().enumerate() {
+            weights.beta[(i % k) * map.padded() + i / k] = (b as f64 * scale) as f32;
+        }
+        weights.linear = transposed(&stored.linear, k);
+        Self { map, weights, stored }
+    }
+
+    /// From trained weights.
+    pub(crate) fn from_weights(map: &FeatureMap, weights: &Weights, scale: f64) -> Self {
+        let (d, s, k, padded) = (map.columns(), map.features(), weights.intercept.len(), map.padded());
+        let mut omega = vec![0.0; d * s];
+        for (a, &j) in map.support.iter().enumerate() {
+            omega[j * s..(j + 1) * s].copy_from_slice(&map.omega[a * s..(a + 1) * s]);
+        }
+        let beta =
+            (0..s * k).map(|i| (weights.beta[(i % k) * padded + i / k] as f64 / scale) as f32).collect();
+        let stored = MemberTensors {
+            theta: map.spread(&weights.theta),
+            omega,
+            phase: map.phase.to_vec(),
+            beta,
+            intercept: weights.intercept.clone(),
+            linear: transposed(&weights.linear, d),
+        };
+        Self::new(stored, scale)
+    }
+
+    pub(crate) fn network(&self) -> Network<'_> {
+        Network::new(&self.map, &self.weights)
+    }
+
+    /// The importance of each column to the average of the members: the root mean square, over rows, of its derivative.
+    pub(crate) fn importances(
+        backend: &dyn Backend,
+        columns: Columns<'_>,
+        members: &[Self],
+        rows: &[usize],
+        weight: &(dyn Fn(usize) -> f32 + Sync),
+    ) -> impl Iterator<Item = f64> + use<> {
+        let networks: Vec<Network<'_>> = members.iter().map(Self::network).collect();
+        backend.squared_slopes(columns, &networks, rows, weight).into_iter().map(f64::sqrt)
+    }
+}
+
+/// A row-major matrix with `rows` columns from one with `rows` rows, and back.
+fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let rows = values.len() / columns;
+    (0..values.len()).map(|i| values[(i % rows) * columns + i / rows]).collect()
+}

@@ -1,0 +1,116 @@
+//! The names a parameter can have.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, names::named_enum};
+
+named_enum! {
+    /// Where unset parameters come from.
+    pub enum Preset "preset" {
+        /// What we think is best today.
+        Auto => "auto",
+        /// What produced the tables of the paper; never changes.
+        Paper => "paper",
+    }
+}
+
+named_enum! {
+    /// How the objective is minimised.
+    pub enum SolverKind "solver" {
+        /// The preset's choice.
+        Auto => "auto",
+        /// Adam, head and relevances in one block.
+        Adam => "adam",
+        /// Plain stochastic gradient descent, one block.
+        Sgd => "sgd",
+        /// Adam, alternating between head and relevances.
+        PalmAdam => "palm-adam",
+        /// Gradient descent, alternating between head and relevances.
+        PalmSgd => "palm-sgd",
+        /// Variable projection: the head exactly, L-BFGS for the rest.
+        Varpro => "varpro",
+    }
+}
+
+named_enum! {
+    /// What becomes of the frequencies, with the varpro solver.
+    pub enum SpectrumMode "spectrum" {
+        /// They stay as drawn.
+        Fixed => "fixed",
+        /// They are learned once the relevances have been optimised.
+        Learned => "learned",
+        /// Learned and random frequencies together; random ones alone where these explain nearly all.
+        Auto => "auto",
+    }
+}
+
+named_enum! {
+    /// How much work is done, with the varpro solver.
+    pub enum Effort "effort" {
+        /// A tenth of normal.
+        Quick => "quick",
+        /// About 0.1 s for 200 x 10, 15 s for 10,000 x 20, two minutes for 50,000 x 100.
+        Normal => "normal",
+        /// Five times normal.
+        Thorough => "thorough",
+    }
+}
+
+named_enum! {
+    /// Where the relevances start.
+    pub enum Init "init" {
+        /// The range of each standardised column over their number.
+        Constant => "constant",
+        /// The best of several random starts after a few epochs each.
+        Restarter => "restarter",
+        /// The coefficients of a lasso fit.
+        Regressor => "regressor",
+        /// Those that variable projection finds, with the squared loss in place of one it cannot solve exactly.
+        Varpro => "varpro",
+    }
+}
+
+named_enum! {
+    /// How the learning rate changes from step to step.
+    pub enum Schedule "schedule" {
+        /// It does not.
+        Constant => "constant",
+        /// Up to the rate over the first 30 % of the steps, down to nothing by the last.
+        OneCycle => "one-cycle",
+        /// From the rate down to nothing along half a cosine.
+        Cosine => "cosine",
+    }
+}
+
+named_enum! {
+    /// What to do with missing values.
+    pub enum Missing "missing" {
+        /// Refuse them, naming the first.
+        Error => "error",
+        /// Read them as the column's mean over the training rows.
+        Mean => "mean",
+    }
+}
+
+named_enum! {
+    /// Weights of the classes.
+    pub enum ClassWeight "class-weight" {
+        /// All rows count the same.
+        None => "none",
+        /// All classes count the same.
+        Balanced => "balanced",
+    }
+}
+
+/// The first of the names is the default.
+impl Default for Preset {
+    fn default() -> Self {
+        Self::Auto
+    }
+}
+
+impl Default for SolverKind {
+    fn default() -> Self {
+        Self::Auto
+    }
+}

@@ -1,0 +1,233 @@
+//! Every parameter of a fit, described once: flags, configuration keys, Python arguments, help texts and reference
+//! documentation are made from this table or tested against it.
+
+use super::{
+    ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
+};
+use crate::penalty::PenaltyKind;
+use crate::spectrum::{Kernel, Sampling};
+
+/// A parameter, as every front end shows it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The key in [`Params`]' serialised form.
+    pub key: &'static str,
+    /// The flag of the command, and the key in its configuration files.
+    pub flag: &'static str,
+    /// The argument in Python.
+    pub python: &'static str,
+    /// Under which heading it stands.
+    pub group: Group,
+    /// Which solvers know it.
+    pub applies: Applies,
+    /// What values it takes.
+    pub value: ValueKind,
+    /// What it does, in one line.
+    pub help: &'static str,
+    default: DefaultText,
+}
+
+/// A heading of the help text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Group {
+    Model,
+    Optimisation,
+}
+
+/// Which solvers know a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applies {
+    /// All of them.
+    Any,
+    /// Adam and gradient descent.
+    Descent,
+    /// Variable projection.
+    VarPro,
+}
+
+/// What values a parameter takes.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ValueKind {
+    /// One of these names.
+    Name(fn() -> Vec<String>),
+    /// The name of a loss, perhaps with a number.
+    Loss,
+    /// A whole number; how it is called in help texts.
+    Whole(&'static str),
+    /// A number; how it is called.
+    Real(&'static str),
+    /// True or false.
+    Switch,
+}
+
+/// Where the text of a default comes from.
+#[derive(Debug, Clone, Copy)]
+enum DefaultText {
+    /// It is the same for every preset and solver.
+    Text(&'static str),
+    /// It is read from the plans of descent.
+    Planned(fn(&Plan) -> String),
+    /// Variable projection has one of its own.
+    Both(fn(&Plan) -> String, fn(&Plan) -> String),
+}
+
+impl Parameter {
+    /// The default in words; where it depends on the number of rows, two numbers of rows are named.
+    pub fn default_text(&self) -> String {
+        let varpro = |value| planned(&Params::new().solver(SolverKind::Varpro), value);
+        let descent = |value| {
+            let auto = planned(&Params::new().solver(SolverKind::Adam), value);
+            let paper = planned(&Params::paper(), value);
+            if auto == paper { auto } else { format!("{auto}; paper: {paper}") }
+        };
+        match self.default {
+            DefaultText::Text(text) => text.into(),
+            DefaultText::Planned(value) => descent(value),
+            DefaultText::Both(of_varpro, value) => {
+                format!("{}; descent: {}", varpro(of_varpro), descent(value))
+            }
+        }
+    }
+}
+
+fn planned(params: &Params, value: fn(&Plan) -> String) -> String {
+    let of = |rows| {
+        let shape = Shape { rows, columns: 10, classification: false };
+        params.plan(shape).map(|plan| value(&plan)).unwrap_or_default()
+    };
+    let (few, many) = (of(1_000), of(1_000_000));
+    if few == many { few } else { format!("{few} for 1,000 rows, {many} for 1,000,000") }
+}
+
+/// Reads a setting of descent for a default's text.
+macro_rules! descent {
+    (|$d:ident| $value:expr) => {
+        |plan| plan.descent().map(|$d| $value).unwrap_or_default()
+    };
+}
+
+/// The names of an enum.
+macro_rules! names {
+    ($name:ident) => {
+        ValueKind::Name(|| $name::ALL.iter().map(ToString::to_string).collect())
+    };
+}
+
+/// Rows are: key, flag, Python, group, solvers, values, default, help.
+macro_rules! table {
+    ($($key:literal $flag:literal $python:literal, $group:ident $applies:ident, $value:expr, $default:expr, $help:literal;)+) => {
+        /// Every parameter but the seed, in the order of the help text.
+        pub const PARAMETERS: &[Parameter] = &[$(Parameter {
+            key: $key,
+            flag: $flag,
+            python: $python,
+            group: Group::$group,
+            applies: Applies::$applies,
+            value: $value,
+            help: $help,
+            default: $default,
+        },)+];
+    };
+}
+
+use DefaultText::{Both, Planned, Text};
+use ValueKind::{Loss, Real, Switch, Whole};
+
+table! {
+    "preset" "preset" "preset", Model Any, names!(Preset), Text("auto"),
+        "Where everything that is not set comes from";
+    "loss" "loss" "loss", Model Any, Loss, Text("squared for regression, cross-entropy for classification"),
+        "What is minimised: squared, huber[:DELTA], quantile[:TAU], poisson or cross-entropy";
+    "kernel" "kernel" "kernel", Model Any, names!(Kernel), Planned(|p| p.common.kernel.to_string()),
+        "The kernel";
+    "sampling" "sampling" "sampling", Model Any, names!(Sampling), Planned(|p| p.common.sampling.to_string()),
+        "How frequencies are drawn; orthogonal for the gaussian kernel only";
+    "random-features" "features" "n_random_features", Model Any, Whole("S"),
+        Both(|_| "chosen from the data".into(), |p| p.common.random_features.to_string()),
+        "Number of random features";
+    "alpha" "alpha" "alpha", Model Any, Real("L"),
+        Both(|_| "chosen on validation rows".into(), |p| format!("{:?}", p.common.penalty.l1 + p.common.penalty.l2)),
+        "Strength of the penalty on the head";
+    "penalty" "penalty" "penalty", Model Any, names!(PenaltyKind), Text("l2"),
+        "Its shape";
+    "alpha-theta" "alpha-theta" "alpha_theta", Model Descent, Real("L"), Text("0"),
+        "Strength of the penalty on the relevances";
+    "penalty-theta" "penalty-theta" "penalty_theta", Model Descent, names!(PenaltyKind),
+        Text("l1 if --alpha-theta is given, else none"),
+        "Its shape";
+    "l1-ratio" "l1-ratio" "l1_ratio", Model Descent, Real("F"), Text("0.5"),
+        "Share of l1 in elastic nets, from 0 to 1";
+    "class-weight" "class-weight" "class_weight", Model Any, names!(ClassWeight),
+        Planned(|p| p.common.class_weight.to_string()),
+        "Weights of the classes";
+    "missing" "missing" "missing", Model Any, names!(Missing), Planned(|p| p.common.missing.to_string()),
+        "Missing values: refuse them, or take the column's mean";
+    "spectrum" "spectrum" "spectrum", Model VarPro, names!(SpectrumMode), Text("auto"),
+        "Frequencies: as drawn, learned, or some of both; varpro";
+    "linear" "linear" "linear", Model VarPro, Switch, Text("true"),
+        "Linear terms beside the features; varpro";
+    "committee" "committee" "committee", Model VarPro, Whole("M"),
+        Text("by effort 1, 6 or 8, more where work is left; 1 where the first explains nearly all"),
+        "Members of the ensemble, whose predictions are averaged; varpro";
+    "solver" "solver" "solver", Optimisation Any, names!(SolverKind), Text("auto"),
+        "The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other losses, other \
+         penalties than l2 on the head, a given rate, schedule, batch size, patience or start, and the paper's preset";
+    "effort" "effort" "effort", Optimisation VarPro, names!(Effort), Text("normal"),
+        "How much work to do: a tenth of normal, or five times as much; varpro";
+    "budget" "budget" "budget", Optimisation VarPro, Real("SECONDS"), Text("none"),
+        "Stop after so many seconds with what there is; varpro";
+    "init" "init" "init", Optimisation Descent, names!(Init), Planned(descent!(|d| d.init.to_string())),
+        "Where the relevances start; varpro for losses that the solver varpro does not know";
+    "restarts" "restarts" "n_restarts", Optimisation Descent, Whole("N"),
+        Planned(descent!(|d| d.restarts.to_string())),
+        "Random starts that the start restarter tries; with --init restarter only";
+    "epochs" "epochs" "max_iter", Optimisation Any, Whole("T"),
+        Both(|p| p.varpro().map(|v| v.steps.to_string()).unwrap_or_default(), descent!(|d| d.epochs.to_string())),
+        "Steps per penalty, or passes over the rows with descent, at most";
+    "lr" "lr" "lr", Optimisation Descent, Real("R"), Planned(descent!(|d| format!("{:?}", d.lr))),
+        "Learning rate";
+    "schedule" "schedule" "schedule", Optimisation Descent, names!(Schedule),
+        Planned(descent!(|d| d.schedule.to_string())),
+        "How the learning rate changes";
+    "batch-size" "batch-size" "batch_size", Optimisation Descent, Whole("B"),
+        Planned(descent!(|d| d.batch_size.to_string())),
+        "Rows per step";
+    "patience" "patience" "n_iter_no_change", Optimisation Descent, Whole("K"),
+        Planned(descent!(|d| d.patience.map_or("no such stop".into(), |k| k.to_string()))),
+        "Epochs without improvement before the fit stops";
+    "validation-fraction" "validation-fraction" "validation_fraction", Optimisation Any, Real("F"),
+        Both(|p| format!("{:?}", p.common.validation_fraction), |p| format!("{:?}", p.common.validation_fraction)),
+        "Share of the rows held out to choose by; 0 for none";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table and the struct name the same parameters.
+    #[test]
+    fn every_field_has_a_row() {
+        let json = serde_json::to_value(Params::new().restarts(1)).expect("written");
+        let mut fields: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+        fields.retain(|field| *field != "seed");
+        let mut rows: Vec<&str> = PARAMETERS.iter().map(|p| p.key).collect();
+        (fields.sort_unstable(), rows.sort_unstable());
+        assert_eq!(fields, rows);
+    }
+
+    #[test]
+    fn names_are_read_and_defaults_are_said() {
+        for parameter in PARAMETERS {
+            assert!(!parameter.default_text().is_empty(), "{}", parameter.key);
+            if let ValueKind::Name(names) = parameter.value {
+                for name in names() {
+                    let json = serde_json::json!({ parameter.key: name });
+                    assert!(serde_json::from_value::<Params>(json).is_ok(), "{}", parameter.key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Rows to learn from, as solvers see them.
+
+use std::sync::Arc;
+
+use crate::Matrix;
+use crate::backend::Backend;
+use crate::features::Network;
+use crate::loss::{Loss, LossRows};
+use crate::transform::Transforms;
+
+/// Columns as a network sees them: rows, and the transforms that are applied when they are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a> {
+    pub(crate) x: Matrix<'a>,
+    pub(crate) transforms: &'a Transforms,
+}
+
+/// The objective without its penalty: rows, targets as they are trained on, weights of mean one, and the loss.
+#[derive(Clone)]
+pub(crate) struct Problem<'a> {
+    pub(crate) columns: Columns<'a>,
+    /// `rows x width`; one class index per row, or the regression outputs.
+    pub(crate) y: Arc<[f32]>,
+    pub(crate) width: usize,
+    pub(crate) weight: Option<Arc<[f32]>>,
+    pub(crate) outputs: usize,
+    pub(crate) loss: &'a dyn Loss,
+    /// What a loss is multiplied with to be in units of the target.
+    pub(crate) unit: f64,
+    pub(crate) backend: &'a dyn Backend,
+}
+
+impl Problem<'_> {
+    pub(crate) fn target(&self, i: usize) -> &[f32] {
+        &self.y[i * self.width..(i + 1) * self.width]
+    }
+
+    pub(crate) fn weight(&self, i: usize) -> f32 {
+        self.weight.as_ref().map_or(1.0, |w| w[i])
+    }
+
+    /// The targets of the given rows, one after the other.
+    pub(crate) fn targets(&self, rows: &[usize]) -> Vec<f32> {
+        rows.iter().flat_map(|&i| self.target(i)).copied().collect()
+    }
+
+    /// The weights of the given rows.
+    pub(crate) fn weights(&self, rows: &[usize]) -> Vec<f32> {
+        rows.iter().map(|&i| self.weight(i)).collect()
+    }
+
+    /// The best constant output for the given rows: what a fit has to beat.
+    pub(crate) fn constant(&self, rows: &[usize]) -> Vec<f64> {
+        self.loss.constant(&self.targets(rows), &self.weights(rows), self.outputs)
+    }
+
+    /// Weighted mean loss over the rows.
+    pub(crate) fn mean_loss(&self, network: Network<'_>, rows: &[usize]) -> f64 {
+        self.backend.mean_loss(self, network, rows)
+    }
+
+    /// The weighted loss of each row.
+    pub(crate) fn row_losses(&self, network: Network<'_>, rows: &[usize]) -> Vec<f64> {
+        let f = self.backend.outputs(self.columns, network, rows);
+        let mut gradient = vec![0.0; self.outputs];
+        let losses = rows.iter().zip(f.chunks_exact(self.outputs));
+        losses
+            .map(|(&i, f)| {
+                let mut loss = 0.0;
+                let row = LossRows {
+                    y: self.target(i),
+                    f,
+                    weight: &[self.weight(i)],
+                    factor: 1.0,
+                    outputs: self.outputs,
+                    gradient: &mut gradient,
+                };
+                self.loss.block(row, &mut loss);
+                loss
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,116 @@
+//! The design of the exact head: a column per random feature, per linear term, and one for the intercept.
+
+use crate::features::{ScaledFeatures, Weights};
+use crate::problem::Problem;
+
+/// Linear terms beside the features: none, or all columns, times a factor. The larger it is the less they are penalised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Linear(pub(crate) f64);
+
+impl From<bool> for Linear {
+    fn from(wanted: bool) -> Self {
+        Self(f64::from(wanted))
+    }
+}
+
+/// How the columns of the design are scaled against one penalty: sqrt(2/s) for cosines, 1/sqrt(d) times their factor for
+/// linear terms.
+#[derive(Clone, Copy)]
+pub(crate) struct Design<'a> {
+    pub(crate) features: &'a ScaledFeatures,
+    linear: Linear,
+}
+
+impl<'a> Design<'a> {
+    pub(crate) fn new(features: &'a ScaledFeatures, linear: Linear) -> Self {
+        Self { features, linear }
+    }
+
+    fn cosines(&self) -> usize {
+        self.features.map.features()
+    }
+
+    /// Linear terms: all columns, or none.
+    pub(crate) fn linear_terms(&self) -> usize {
+        if self.linear.0 > 0.0 { self.features.map.columns() } else { 0 }
+    }
+
+    /// Columns, the intercept's included.
+    pub(crate) fn columns(&self) -> usize {
+        self.cosines() + self.linear_terms() + 1
+    }
+
+    /// What cosines are multiplied with.
+    pub(crate) fn cosine(&self) -> f64 {
+        (2.0 / self.cosines() as f64).sqrt()
+    }
+
+    /// What linear terms are multiplied with.
+    pub(crate) fn slope(&self) -> f64 {
+        match self.linear_terms() {
+            0 => 0.0,
+            terms => self.linear.0 / (terms as f64).sqrt(),
+        }
+    }
+
+    /// Weights without a head.
+    pub(crate) fn empty_weights(&self, outputs: usize) -> Weights {
+        let mut weights = Weights::zeros(&self.features.map, outputs);
+        weights.theta.copy_from_slice(&self.features.theta);
+        weights.linear.resize(outputs * self.linear_terms(), 0.0);
+        weights
+    }
+
+    /// The weights with these coefficients, vectors of `columns()`, one per output.
+    pub(crate) fn weights(&self, coefficients: &[f64]) -> Weights {
+        let mut weights = self.empty_weights(coefficients.len() / self.columns());
+        self.set(coefficients, &mut weights);
+        weights
+    }
+
+    /// Sets head, linear terms and intercept from coefficients.
+    pub(crate) fn set(&self, coefficients: &[f64], weights: &mut Weights) {
+        let (s, terms, padded) = (self.cosines(), self.linear_terms(), self.features.map.padded());
+        for (c, b) in coefficients.chunks_exact(self.columns()).enumerate() {
+            let (cosines, rest) = b.split_at(s);
+            let beta = &mut weights.beta[c * padded..][..s];
+            beta.iter_mut().zip(cosines).for_each(|(w, b)| *w = (b * self.cosine()) as f32);
+            let linear = &mut weights.linear[c * terms..][..terms];
+            linear.iter_mut().zip(rest).for_each(|(w, b)| *w = (b * self.slope()) as f32);
+            weights.intercept[c] = rest[terms] as f32;
+        }
+    }
+
+    /// A gradient by the weights, as a gradient by the coefficients.
+    pub(crate) fn pull_back(&self, gradient: &Weights) -> Vec<f64> {
+        let (s, terms, padded) = (self.cosines(), self.linear_terms(), self.features.map.padded());
+        let k = gradient.intercept.len();
+        let mut out = Vec::with_capacity(k * self.columns());
+        for c in 0..k {
+            let beta = &gradient.beta[c * padded..][..s];
+            out.extend(beta.iter().map(|&g| g as f64 * self.cosine()));
+            let linear = &gradient.linear[c * terms..][..terms];
+            out.extend(linear.iter().map(|&g| g as f64 * self.slope()));
+            out.push(gradient.intercept[c] as f64);
+        }
+        out
+    }
+
+    /// The design of the given rows, `rows x columns`.
+    pub(crate) fn rows(&self, problem: &Problem<'_>, rows: &[usize]) -> Vec<f32> {
+        let m = self.columns();
+        let mut z = vec![0.0; rows.len() * m];
+        problem.backend.design(problem.columns, self, rows, m, &mut z);
+        z
+    }
+
+    /// The penalty's value.
+    pub(crate) fn penalty(&self, coefficients: &[f64], alpha: f64) -> f64 {
+        penalty(coefficients, self.columns(), alpha)
+    }
+}
+
+/// The penalty of coefficients, vectors of `columns` each: the intercept, the last one, is free.
+pub(crate) fn penalty(coefficients: &[f64], columns: usize, alpha: f64) -> f64 {
+    alpha * coefficients.chunks_exact(columns).flat_map(|b| &b[..columns - 1]).map(|b| b * b).sum::<f64>()
+}

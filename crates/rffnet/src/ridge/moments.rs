@@ -1,0 +1,66 @@
+//! Normal equations: second moments of the design, targets included, and their Cholesky factor.
+
+use crate::numerics::cholesky::Factor;
+use crate::simd::GramScratch;
+
+/// Products of columns, summed over rows: lower triangle, row-major.
+pub(crate) struct Gram {
+    pub(crate) columns: usize,
+    pub(crate) products: Vec<f64>,
+    /// The kernels' buffers, one per thread.
+    pub(crate) scratch: Vec<GramScratch>,
+}
+
+impl Gram {
+    pub(crate) fn new(columns: usize) -> Self {
+        Self { columns, products: vec![0.0; columns * columns], scratch: Vec::new() }
+    }
+}
+
+/// Means over rows: `Z'WZ / n`, the columns of the targets behind those of the design.
+#[derive(Clone)]
+pub(crate) struct Moments {
+    rows: usize,
+    columns: usize,
+    targets: usize,
+    gram: Vec<f64>,
+}
+
+impl Moments {
+    /// Of products over so many rows, the first `columns` of which are the design's.
+    pub(crate) fn new(gram: Gram, rows: usize, columns: usize) -> Self {
+        let count = rows as f64;
+        let targets = gram.columns - columns;
+        let mut gram = gram.products;
+        gram.iter_mut().for_each(|g| *g /= count);
+        Self { rows, columns, targets, gram }
+    }
+
+    /// Moments of both sets of rows together.
+    pub(crate) fn merged(&self, other: &Self) -> Self {
+        let (a, b) = (self.rows as f64, other.rows as f64);
+        let mean = |(x, y): (&f64, &f64)| (a * x + b * y) / (a + b);
+        let gram = self.gram.iter().zip(&other.gram).map(mean).collect();
+        Self { rows: self.rows + other.rows, gram, ..*self }
+    }
+
+    /// `Z'Wy / n`, one vector per target.
+    pub(crate) fn cross(&self) -> Vec<f64> {
+        let m = self.columns + self.targets;
+        (self.columns..m).flat_map(|a| &self.gram[a * m..a * m + self.columns]).copied().collect()
+    }
+
+    /// The coefficients of the ridge regression on these moments, one vector per target.
+    pub(crate) fn ridge(&self, alpha: f64) -> Vec<f64> {
+        let mut coefficients = self.cross();
+        self.factor(alpha).solve(&mut coefficients);
+        coefficients
+    }
+
+    /// The factor of `Z'WZ / n + alpha I`, the intercept's diagonal left free.
+    pub(crate) fn factor(&self, alpha: f64) -> Factor {
+        let (n, m) = (self.columns, self.columns + self.targets);
+        let free = 1e-9 * self.gram[(n - 1) * m + n - 1];
+        Factor::new(&self.gram, n, m, |a| if a + 1 == n { free } else { alpha })
+    }
+}
