@@ -5,6 +5,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use rffnet::Target;
 
 use crate::eigen::{Eigen, Wanted, top};
 use crate::heads::signs;
@@ -12,7 +13,7 @@ use crate::kernel::gaussian;
 use crate::krr::{Dual, bandwidth, thousands};
 use crate::linalg::{BLOCK, product};
 use crate::rff::{at_least_one, permutation};
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// The power of eigenvalues in the preconditioner; a little below 1 is safer than 1.
 const POWER: f64 = 0.95;
@@ -99,12 +100,12 @@ impl Method for EigenPro {
         let kept = rows_that_count(&training.weight)?;
         // In random order: the first rows are the subsample.
         let order: Vec<usize> = permutation(kept.len(), &mut rng).into_iter().map(|i| kept[i]).collect();
-        let (n, targets) = (order.len(), signs(training.response));
+        let (n, targets) = (order.len(), signs(training.target));
         let rows = select(&training.rows, &order);
         let mut y: Vec<f64> =
             order.iter().flat_map(|&i| &targets[i * outputs..(i + 1) * outputs]).copied().collect();
         let mut intercept = vec![0.0; outputs];
-        if self.centre && matches!(training.response, Response::Values { .. }) {
+        if self.centre && matches!(training.target, Target::Values { .. }) {
             y.chunks_exact(outputs)
                 .for_each(|y| intercept.iter_mut().zip(y).for_each(|(m, y)| *m += y / n as f64));
             y.chunks_exact_mut(outputs).for_each(|y| y.iter_mut().zip(&intercept).for_each(|(y, m)| *y -= m));

@@ -8,11 +8,12 @@ use std::ops::Range;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use rffnet::Target;
 
 use crate::krr::{positive, thousands};
 use crate::linalg::{Factor, add_gram};
 use crate::logistic::{Problem, minimise};
-use crate::{Error, Need, Response, Rows, Trained, Training};
+use crate::{Error, Need, Rows, Trained, Training};
 
 /// Rows whose features one thread makes at a time.
 const CHUNK: usize = 128;
@@ -72,19 +73,19 @@ impl Head {
             what: format!("the {} x {} {name}", thousands(a), thousands(b)),
             bytes: a.saturating_mul(b).saturating_mul(8),
         };
-        match training.response {
-            Response::Classes { .. } if n > m => table(n, m, "features"),
+        match training.target {
+            Target::Labels { .. } if n > m => table(n, m, "features"),
             _ => table(m, m, "normal equations"),
         }
     }
 
     /// The best coefficients.
     pub(crate) fn fit(&self, map: &dyn Features, training: &Training<'_>) -> Result<Coefficients, Error> {
-        match training.response {
-            Response::Values { values, outputs } => {
+        match training.target {
+            Target::Values { values, outputs } => {
                 ridge(map, training, values, outputs, positive("alpha", self.alpha)?)
             }
-            Response::Classes { codes, .. } => {
+            Target::Labels { codes, .. } => {
                 let penalty = 1.0 / positive("c", self.c)?;
                 let n = training.rows.len();
                 let m = map.width() + 1;
@@ -190,13 +191,15 @@ impl<F: Features> Trained for Headed<F> {
 }
 
 /// What a method without a loss for classes learns: values as they are; +1 and -1, one class against the rest.
-pub(crate) fn signs(response: Response<'_>) -> Vec<f64> {
+pub(crate) fn signs(target: Target<'_>) -> Vec<f64> {
     let sign = |yes: bool| if yes { 1.0 } else { -1.0 };
-    match response {
-        Response::Values { values, .. } => values.to_vec(),
-        Response::Classes { codes, classes: 2 } => codes.iter().map(|&c| sign(c == 1)).collect(),
-        Response::Classes { codes, classes } => {
-            codes.iter().flat_map(|&code| (0..classes).map(move |c| sign(code as usize == c))).collect()
+    match target {
+        Target::Values { values, .. } => values.to_vec(),
+        Target::Labels { codes, classes } if classes.len() == 2 => {
+            codes.iter().map(|&c| sign(c == 1)).collect()
+        }
+        Target::Labels { codes, classes } => {
+            codes.iter().flat_map(|&code| (0..classes.len()).map(move |c| sign(code as usize == c))).collect()
         }
     }
 }

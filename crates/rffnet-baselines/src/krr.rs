@@ -69,7 +69,7 @@ impl Method for KernelRidge {
         let factor = Factor::new(kernel, n).ok_or_else(|| {
             Error::Diverged(format!("the kernel matrix is singular at alpha = {alpha}: raise alpha"))
         })?;
-        let targets = signs(training.response);
+        let targets = signs(training.target);
         let mut solution: Vec<f64> = (0..outputs)
             .flat_map(|c| (0..n).map(move |i| (i, c)))
             .map(|(i, c)| root[i] * targets[i * outputs + c])

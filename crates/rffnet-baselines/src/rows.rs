@@ -1,6 +1,6 @@
 //! Standardised rows and what is to be learned from them.
 
-use rffnet::Matrix;
+use rffnet::{Matrix, Target};
 
 /// Rows whose columns have mean 0 and deviation 1 in the training part; a constant column is 0.
 #[derive(Debug, Clone)]
@@ -37,32 +37,13 @@ impl Rows {
     }
 }
 
-/// What is to be learned, as given.
-#[derive(Debug, Clone, Copy)]
-pub enum Response<'a> {
-    /// `rows x outputs` numbers.
-    Values {
-        /// The numbers.
-        values: &'a [f64],
-        /// Numbers per row.
-        outputs: usize,
-    },
-    /// A class per row.
-    Classes {
-        /// Below `classes`.
-        codes: &'a [u32],
-        /// Two or more.
-        classes: usize,
-    },
-}
-
 /// All that a method may look at.
 #[derive(Debug)]
 pub struct Training<'a> {
     /// Standardised.
     pub rows: Rows,
-    /// What to learn.
-    pub response: Response<'a>,
+    /// What to learn, as given; two classes or more.
+    pub target: Target<'a>,
     /// One weight per row, mean 1.
     pub weight: Vec<f64>,
     /// Where random numbers start.
@@ -72,10 +53,10 @@ pub struct Training<'a> {
 impl Training<'_> {
     /// Numbers in a decision: one for two classes.
     pub fn outputs(&self) -> usize {
-        match self.response {
-            Response::Values { outputs, .. } => outputs,
-            Response::Classes { classes: 2, .. } => 1,
-            Response::Classes { classes, .. } => classes,
+        match self.target {
+            Target::Values { outputs, .. } => outputs,
+            Target::Labels { classes, .. } if classes.len() == 2 => 1,
+            Target::Labels { classes, .. } => classes.len(),
         }
     }
 }

@@ -9,14 +9,14 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
-use rffnet::{Kernel, Spectrum};
+use rffnet::{Kernel, Spectrum, Target};
 
 use self::trig::{cosines, cosines_and_sines};
 use crate::krr::{positive, thousands};
 use crate::linalg::{Factor, add_gram};
 use crate::rff::at_least_one;
 use crate::simplex::project;
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Rows whose features one thread makes at a time.
 const CHUNK: usize = 128;
@@ -81,7 +81,7 @@ impl Method for Srff {
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
-        let Response::Values { values, outputs } = training.response else {
+        let Target::Values { values, outputs } = training.target else {
             return Err(Error::Unsupported(
                 "sparse random Fourier features learn numbers: choose another method for classes".into(),
             ));

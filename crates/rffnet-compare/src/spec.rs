@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rffnet::scores::Prediction;
 use rffnet::{Data, Fit, Matrix, Params, Target};
 use rffnet_baselines::{
     Constant, EigenPro, Fastfood, Gpr, KernelRidge, Linear, Method, Nystroem, Options, Rff, Srff,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Job, Prediction};
+use crate::{Error, Job};
 
 /// A method's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -258,8 +259,7 @@ impl Fitted {
                 (prediction, *classes)
             }
         };
-        let (Prediction::Values(f) | Prediction::Probabilities(f) | Prediction::Ranks(f)) = &prediction;
-        match f.iter().position(|v| !v.is_finite()) {
+        match prediction.numbers().iter().position(|v| !v.is_finite()) {
             None => Ok(prediction),
             Some(at) => {
                 Err(Error::new(format!("the prediction for row {} is not a finite number", at / per_row + 1)))

@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use rffnet::{Data, Fit, Params, Progress, SolverKind, SpectrumMode, metrics};
-use rffnet_compare::{Known, Part as Half, Source, read_pair};
+use rffnet::{Data, Fit, OwnedTarget, Params, Progress, SolverKind, SpectrumMode, metrics};
+use rffnet_compare::{Part as Half, Source, read_pair};
 use rffnet_data::Simulated;
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +123,7 @@ fn measure(bench: &Bench<'_>, rows: usize, methods: &[Method]) -> Result<Vec<Run
     let part = |part| Source::Simulated { set: SET, rows, test_rows: TEST_ROWS, seed, part };
     let (train, test) = read_pair(&part(Half::Train), &part(Half::Test)).map_err(|e| refused(&e))?;
     let (data, held) = (train.data().map_err(|e| refused(&e))?, test.data().map_err(|e| refused(&e))?);
-    let Known::Values(truth) = &test.known else {
+    let OwnedTarget::Values { values: truth, .. } = &test.target else {
         return Err(Error::new(format!("{SET} has no numbers to learn")).into());
     };
     let pool = bench.pool()?;

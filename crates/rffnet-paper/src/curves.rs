@@ -1,7 +1,7 @@
 //! Figures D.5-D.7 and E.8-E.10: losses and relevances along the epochs, one setting changed at a time.
 
 use rayon::prelude::*;
-use rffnet::{Data, Fit, Init, Kernel, Matrix, Params, SolverKind, Target};
+use rffnet::{Data, Fit, Init, Kernel, Params, SolverKind, Target};
 use rffnet_data::{Column, Simulated};
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ fn fit(set: Simulated, rows: usize, params: &Params) -> Result<Curve, Fault> {
     let Some(Column::Numbers(y)) = &table.target else {
         return Err(Error::new(format!("{set} has no numbers to learn")).into());
     };
-    let x = Matrix::new(&table.x, table.rows, table.columns()).map_err(Error::from)?;
+    let x = table.matrix().map_err(Error::from)?;
     let data = Data::new(x, Target::Values { values: y, outputs: 1 });
     let model = Fit::new(params).run(&data).map_err(|e| Fault::Refused(e.to_string()))?;
     let losses = model.history().losses().iter();

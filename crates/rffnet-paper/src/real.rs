@@ -15,9 +15,9 @@ use std::path::Path;
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rffnet::{Data, Matrix, Target};
+use rffnet::Data;
 use rffnet_compare::{Source, write_snapshot};
-use rffnet_data::{Column, Labels, Table};
+use rffnet_data::{Column, Table, Task};
 use tempfile::TempDir;
 
 use crate::Error;
@@ -112,15 +112,9 @@ impl Real {
         let failed =
             |e: &dyn std::fmt::Display| Error::new(format!("{}: the rows could not be kept: {e}", self.name));
         let column = self.table.target.as_ref().ok_or_else(|| failed(&"there is no target"))?;
-        let labels: Labels;
-        let target = if self.is_classification() {
-            labels = column.labels()?;
-            Target::Labels { codes: &labels.codes, classes: &labels.classes }
-        } else {
-            Target::Values { values: column.numbers()?, outputs: 1 }
-        };
-        let x = Matrix::new(&self.table.x, self.table.rows, self.table.columns())?;
-        let data = Data { names: Some(&self.table.names), ..Data::new(x, target) };
+        let task = if self.is_classification() { Task::Classification } else { Task::Regression };
+        let target = column.to_target(task)?;
+        let data = Data { names: Some(&self.table.names), ..Data::new(self.table.matrix()?, target.view()) };
         let folder = TempDir::with_prefix("rffnet-").map_err(|e| failed(&e))?;
         write_snapshot(&folder.path().join("rows"), &data).map_err(|e| failed(&e))?;
         Ok(folder)

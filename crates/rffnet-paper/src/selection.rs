@@ -1,7 +1,7 @@
 //! Figure 3: how many of the columns that TopK selects are false, and how many of the true ones it finds.
 
 use rayon::prelude::*;
-use rffnet::{Data, Fit, Matrix, Params, Target, select};
+use rffnet::{Data, Fit, Params, Target, select};
 use rffnet_data::{Column, Simulated, Table};
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,7 @@ fn data(table: &Table) -> Result<Data<'_>, Error> {
     let Some(Column::Numbers(values)) = &table.target else {
         return Err(Error::new(format!("{} has no numbers to learn", table.source)));
     };
-    let x = Matrix::new(&table.x, table.rows, table.columns())?;
-    Ok(Data::new(x, Target::Values { values, outputs: 1 }))
+    Ok(Data::new(table.matrix()?, Target::Values { values, outputs: 1 }))
 }
 
 /// A line of the figure.

@@ -55,6 +55,7 @@ mod penalty;
 mod prepare;
 mod resume;
 mod ridge;
+pub mod scores;
 pub mod select;
 #[doc(hidden)]
 pub mod simd;
@@ -62,7 +63,7 @@ mod solver;
 mod spectrum;
 mod transform;
 
-pub use data::{Data, Matrix, Target};
+pub use data::{Data, Matrix, OwnedTarget, Target};
 pub use error::Error;
 pub use fit::Fit;
 pub use loss::{Link, Loss, LossKind};

@@ -24,7 +24,7 @@ fn run_long_it_interpolates() {
     let y = smooth(&rows);
     let training = Training {
         rows: rows.clone(),
-        response: Response::Values { values: &y, outputs: 1 },
+        target: Target::Values { values: &y, outputs: 1 },
         weight: vec![1.0; 80],
         seed: 3,
     };

@@ -4,12 +4,13 @@ mod likelihood;
 mod minimise;
 
 use rayon::prelude::*;
+use rffnet::Target;
 
 use self::likelihood::{Hyper, Points, Posterior, Problem};
 use self::minimise::{adam, lbfgs};
 use crate::krr::thousands;
 use crate::linalg::BLOCK;
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Gaussian process regression: `scale exp(-sum_j (x_j - x'_j)^2 / (2 lengthscale_j^2))` plus noise, around a constant
 /// mean, every number chosen by the marginal likelihood.
@@ -160,7 +161,7 @@ impl Method for Gpr {
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
-        let Response::Values { values, outputs } = training.response else {
+        let Target::Values { values, outputs } = training.target else {
             return Err(Error::Unsupported(
                 "Gaussian process regression learns numbers: choose another method for classes".into(),
             ));

@@ -14,7 +14,7 @@ fn matrix(rows: &Rows) -> Matrix<'_> {
 
 fn training<'a>(rows: &Rows, y: &'a [f64], outputs: usize) -> Training<'a> {
     let weight = (0..rows.len()).map(|i| 0.5 + (i % 3) as f64 * 0.5).collect();
-    Training { rows: rows.clone(), response: Response::Values { values: y, outputs }, weight, seed: 1 }
+    Training { rows: rows.clone(), target: Target::Values { values: y, outputs }, weight, seed: 1 }
 }
 
 #[test]

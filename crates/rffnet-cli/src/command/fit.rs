@@ -4,22 +4,22 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rffnet::{LossKind, Missing, Model, Shape, SolverKind, Stopped};
-use rffnet_compare::{Known, Scores};
-use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
+use rffnet::scores::Scores;
+use rffnet::{LossKind, Missing, Model, OwnedTarget, Shape, SolverKind, Stopped};
+use rffnet_data::{ReadOptions, Sample, Table, Task, split, stratified_split};
 use serde::Serialize;
 
 use crate::bars::{Relevance, SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::config::Config;
 use crate::failure::{Failure, in_file, say};
-use crate::labels;
 use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
 use crate::progress::{Watch, step};
-use crate::sample::{Sample, like, read_with_target};
+use crate::read::{like, read_with_target};
 use crate::scores::line;
+use crate::target;
 use crate::text::{exact, name, plural, seconds};
 
 const EXAMPLES: &str = "\
@@ -110,7 +110,7 @@ impl Fit {
                 say(line)
             }
         };
-        tell(&labels::sentence(&train.known, &train.table));
+        tell(&target::sentence(&train));
         let mut watch = Watch::new(globals.quiet, step(solver));
         tell(&format!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
@@ -152,22 +152,20 @@ impl Fit {
                 )));
             }
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
-            let known = labels::learn(&train, task)?;
-            let test_known = labels::compare(&test, known.classes())?;
-            let test = Sample { table: test, known: test_known };
-            return Ok((Sample { table: train, known }, Some(test)));
+            let target = target::learn(&train, task)?;
+            let test = Sample { target: target::compare(&test, target.classes())?, table: test };
+            return Ok((Sample { table: train, target }, Some(test)));
         }
         let path = self.data.data.as_deref().unwrap_or("-");
         let options = self.read_options(globals);
         let table = read_with_target(path, &options)?;
-        let known = labels::learn(&table, task)?;
-        let all = Sample { table, known };
+        let all = Sample { target: target::learn(&table, task)?, table };
         if let Some(path) = &self.data.test {
             // Only the model's columns and the target are looked for: what is ignored may be absent.
             let options = ReadOptions { select: like(&all.table), ignore: Vec::new(), ..options };
             let table = read_with_target(path, &options)?;
-            let known = labels::compare(&table, all.known.classes())?;
-            return Ok((all, Some(Sample { table, known })));
+            let test = Sample { target: target::compare(&table, all.target.classes())?, table };
+            return Ok((all, Some(test)));
         }
         match self.data.test_fraction {
             None => Ok((all, None)),
@@ -197,9 +195,9 @@ impl Fit {
                 "test-fraction is {fraction}; it must be above 0 and below 1"
             )));
         }
-        let (train, test) = match &all.known {
-            Known::Labels { codes, .. } => stratified_split(codes, fraction, seed),
-            Known::Values(values) => split(values.len(), fraction, seed),
+        let (train, test) = match &all.target {
+            OwnedTarget::Labels { codes, .. } => stratified_split(codes, fraction, seed),
+            OwnedTarget::Values { .. } => split(all.table.rows, fraction, seed),
         };
         if test.is_empty() {
             return Err(Failure::request(format!(
