@@ -16,7 +16,6 @@ mod params;
 mod progress;
 mod read;
 mod scores;
-mod table;
 mod target;
 mod text;
 mod values;

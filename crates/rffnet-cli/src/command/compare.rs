@@ -1,5 +1,8 @@
 //! `rffnet compare`: which method is best on these rows?
 
+mod line;
+mod table;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,13 +15,13 @@ use rffnet_data::{
 };
 use serde::Serialize;
 
+use self::line::Line;
 use crate::cli::Globals;
 use crate::failure::{Failure, say};
 use crate::options::Header;
 use crate::output::Destination;
-use crate::progress::{INTERRUPTED, Line};
+use crate::progress::INTERRUPTED;
 use crate::read::read_with_target;
-use crate::table;
 use crate::target;
 use crate::text::{count, name, plural};
 use crate::values::{self, TASKS, named};

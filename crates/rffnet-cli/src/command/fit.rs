@@ -16,7 +16,7 @@ use crate::failure::{Failure, in_file, say};
 use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
-use crate::progress::{Watch, step};
+use crate::progress::{ProgressBar, step};
 use crate::read::{like, read_with_target};
 use crate::scores::line;
 use crate::target;
@@ -111,12 +111,12 @@ impl Fit {
             }
         };
         tell(&target::sentence(&train));
-        let mut watch = Watch::new(globals.quiet, step(solver));
+        let mut progress = ProgressBar::new(globals.quiet, step(solver));
         tell(&format!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
-        let fitted = rffnet::Fit::new(&params).observer(&mut watch).run(&data);
+        let fitted = rffnet::Fit::new(&params).observer(&mut progress).run(&data);
         let fit_seconds = begun.elapsed().as_secs_f64();
-        drop(watch);
+        drop(progress);
         let model = fitted.map_err(in_file(&train.table.source))?;
         let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
         let warnings = self.warnings(&model);

@@ -86,6 +86,7 @@ impl Factor {
     }
 
     /// Rows of A.
+    #[allow(clippy::len_without_is_empty)] // no factor is empty
     pub fn len(&self) -> usize {
         self.n
     }
