@@ -6,11 +6,12 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use rffnet::Target;
+use rffnet::text::count;
 
 use crate::eigen::{Eigen, Wanted, top};
 use crate::heads::signs;
 use crate::kernel::gaussian;
-use crate::krr::{Dual, bandwidth, thousands};
+use crate::krr::{Dual, bandwidth};
 use crate::linalg::{BLOCK, product};
 use crate::rff::{at_least_one, permutation};
 use crate::{Error, Method, Need, Rows, Trained, Training};
@@ -81,7 +82,7 @@ impl Method for EigenPro {
         let sizes = self.sizes(n, training.rows.columns, training.outputs());
         let batch = self.batch.unwrap_or(sizes.affordable + 1).min(n);
         let table = |a: usize, b: usize, of: &str| Need {
-            what: format!("the {} x {} kernel of {of}", thousands(a as u64), thousands(b as u64)),
+            what: format!("the {} x {} kernel of {of}", count(a), count(b)),
             bytes: 8 * (a as u64).saturating_mul(b as u64),
         };
         let (sample, batch) =

@@ -9,8 +9,9 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use rffnet::Target;
+use rffnet::text::count;
 
-use crate::krr::{positive, thousands};
+use crate::krr::positive;
 use crate::linalg::{Factor, add_gram};
 use crate::logistic::{Problem, minimise};
 use crate::{Error, Need, Rows, Trained, Training};
@@ -70,7 +71,7 @@ impl Head {
     pub(crate) fn memory(&self, training: &Training<'_>, width: usize) -> Need {
         let (n, m) = (training.rows.len() as u64, (width as u64).saturating_add(1));
         let table = |a: u64, b: u64, name: &str| Need {
-            what: format!("the {} x {} {name}", thousands(a), thousands(b)),
+            what: format!("the {} x {} {name}", count(a), count(b)),
             bytes: a.saturating_mul(b).saturating_mul(8),
         };
         match training.target {

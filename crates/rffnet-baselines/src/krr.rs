@@ -1,5 +1,7 @@
 //! Kernel ridge regression with a Gaussian kernel.
 
+use rffnet::text::count;
+
 use crate::heads::signs;
 use crate::kernel::{gaussian_times, gaussian_triangle};
 use crate::linalg::Factor;
@@ -46,7 +48,7 @@ pub(crate) fn positive(name: &str, value: f64) -> Result<f64, Error> {
 impl Method for KernelRidge {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
-        let size = thousands(n);
+        let size = count(n);
         Need {
             what: format!("the {size} x {size} kernel matrix"),
             bytes: n.saturating_mul(n).saturating_mul(8),
@@ -110,17 +112,4 @@ impl Trained for Dual {
     fn has_probabilities(&self) -> bool {
         self.has_probabilities
     }
-}
-
-/// 12,345.
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -9,10 +9,11 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use rffnet::text::count;
 use rffnet::{Kernel, Spectrum, Target};
 
 use self::trig::{cosines, cosines_and_sines};
-use crate::krr::{positive, thousands};
+use crate::krr::positive;
 use crate::linalg::{Factor, add_gram};
 use crate::rff::at_least_one;
 use crate::simplex::project;
@@ -75,7 +76,7 @@ impl Method for Srff {
         let (n, s) = (training.rows.len() as u64, self.features as u64);
         let rows = n.max(s);
         Need {
-            what: format!("the {} x {} features", thousands(rows), thousands(s)),
+            what: format!("the {} x {} features", count(rows), count(s)),
             bytes: 8 * rows.saturating_mul(s),
         }
     }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use rffnet::OwnedTarget;
+use rffnet::text::{count, plural};
 
-use crate::error::{DataError, ErrorKind, count, plural, shown};
+use crate::error::{DataError, ErrorKind, shown};
 
 /// A column of numbers, or of text.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,7 +146,7 @@ fn number_labels(values: &[f64]) -> Result<OwnedTarget, DataError> {
             format!(
                 "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
                  or choose another --target",
-                count(n as u64),
+                count(n),
                 plural(values.len(), "row")
             ),
         ));
@@ -178,7 +179,7 @@ fn text_labels(levels: &[String], codes: &[u32]) -> Result<OwnedTarget, DataErro
             format!(
                 "the target has {} different texts in {}, more like names than classes; choose another \
                  --target",
-                count(classes.len() as u64),
+                count(classes.len()),
                 plural(codes.len(), "row")
             ),
         ));

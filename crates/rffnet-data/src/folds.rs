@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use rffnet::text::plural;
+
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, plural};
+use crate::error::{DataError, ErrorKind};
 use crate::random::{shuffle, stream};
 
 /// One way to cut the rows: row numbers in ascending order.

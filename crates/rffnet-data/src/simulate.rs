@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rffnet::text::count;
+
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, count, shown};
+use crate::error::{DataError, ErrorKind, shown};
 use crate::layout::made_up_names;
 use crate::names::nearest;
 use crate::random::{Stream, normal, shuffle, stream, uniform};

@@ -6,6 +6,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use rffnet::text::{count, plural};
 use rffnet::{Data, Fit, OwnedTarget, Params, Progress, SolverKind, SpectrumMode, metrics};
 use rffnet_compare::{Part as Half, Source, read_pair};
 use rffnet_data::Simulated;
@@ -19,7 +20,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::scores::threads;
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS};
-use crate::stats::{count, figure, plural};
+use crate::stats::figure;
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 

@@ -1,6 +1,7 @@
 //! Figures D.5-D.7 and E.8-E.10: losses and relevances along the epochs, one setting changed at a time.
 
 use rayon::prelude::*;
+use rffnet::text::{count, plural};
 use rffnet::{Data, Fit, Init, Kernel, Params, SolverKind, Target};
 use rffnet_data::{Column, Simulated};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::relevance::bars;
 use crate::settings::REGRESSION;
-use crate::stats::{Spread, count, plural};
+use crate::stats::Spread;
 use crate::svg::{PALETTE, ramp};
 use crate::{Error, Experiment};
 

@@ -8,12 +8,13 @@ use rand_distr::{Distribution, StandardNormal, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
+use rffnet::text::count;
+
 use crate::axis::Axis;
 use crate::bench::Bench;
 use crate::chart::{Chart, Mark, Panel};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::stats::count;
 use crate::{Error, Experiment};
 
 /// Relevances run from minus this to this.

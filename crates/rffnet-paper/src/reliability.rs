@@ -2,6 +2,7 @@
 
 use rffnet::OwnedTarget;
 use rffnet::scores::Prediction;
+use rffnet::text::{count, plural};
 use rffnet_compare::{Job, Kind, ModelSpec, read_pair};
 use rffnet_data::Simulated;
 use serde::Serialize;
@@ -16,7 +17,6 @@ use crate::page::{Page, Part};
 use crate::relevance::networks;
 use crate::scores::{Set, size_note};
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS, Variant};
-use crate::stats::{count, plural};
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 

@@ -1,6 +1,7 @@
 //! Figure 3: how many of the columns that TopK selects are false, and how many of the true ones it finds.
 
 use rayon::prelude::*;
+use rffnet::text::{count, plural};
 use rffnet::{Data, Fit, Params, Target, select};
 use rffnet_data::{Column, Simulated, Table};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use crate::cache::Fault;
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::stats::{Spread, count, plural};
+use crate::stats::Spread;
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 

@@ -61,6 +61,8 @@ pub mod select;
 pub mod simd;
 mod solver;
 mod spectrum;
+#[doc(hidden)]
+pub mod text;
 mod transform;
 
 pub use data::{Data, Matrix, OwnedTarget, Target};

@@ -5,10 +5,10 @@ mod minimise;
 
 use rayon::prelude::*;
 use rffnet::Target;
+use rffnet::text::count;
 
 use self::likelihood::{Hyper, Points, Posterior, Problem};
 use self::minimise::{adam, lbfgs};
-use crate::krr::thousands;
 use crate::linalg::BLOCK;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
@@ -156,7 +156,7 @@ impl Link {
 impl Method for Gpr {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
-        let size = thousands(n);
+        let size = count(n);
         Need { what: format!("the {size} x {size} kernel matrix"), bytes: 8 * n.saturating_mul(n) }
     }
 
