@@ -4,9 +4,8 @@
 //! subspace iteration: multiply, turn to the best basis (Rayleigh and Ritz), make orthonormal again.
 
 use faer::MatRef;
-use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::seeded;
 
 use crate::linalg::{Factor, eigensystem, product};
 
@@ -67,7 +66,7 @@ pub(crate) fn top(a: &[f64], n: usize, wanted: Wanted, seed: u64) -> Option<Eige
 /// Subspace iteration with `width` vectors; `None` if more are needed, or more patience.
 fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Option<Eigen> {
     let a = MatRef::from_column_major_slice(a, n, n);
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut rng = seeded(seed);
     let mut basis: Vec<f64> = (0..n * width).map(|_| StandardNormal.sample(&mut rng)).collect();
     for round in 0..PATIENCE {
         // Twice: the first pass leaves what rounding made of nearly parallel vectors.

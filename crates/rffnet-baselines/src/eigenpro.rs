@@ -2,10 +2,9 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use rffnet::Target;
+use rffnet::numerics::random::{permutation, seeded};
 use rffnet::text::count;
 
 use crate::eigen::{Eigen, Wanted, top};
@@ -13,7 +12,7 @@ use crate::heads::signs;
 use crate::kernel::gaussian;
 use crate::krr::{Dual, bandwidth};
 use crate::linalg::{BLOCK, product};
-use crate::rff::{at_least_one, permutation};
+use crate::rff::at_least_one;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// The power of eigenvalues in the preconditioner; a little below 1 is safer than 1.
@@ -97,7 +96,7 @@ impl Method for EigenPro {
         at_least_one("subsample", self.subsample.unwrap_or(1))?;
         at_least_one("batch", self.batch.unwrap_or(1))?;
         let outputs = training.outputs();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(training.seed);
+        let mut rng = seeded(training.seed);
         let kept = rows_that_count(&training.weight)?;
         // In random order: the first rows are the subsample.
         let order: Vec<usize> = permutation(kept.len(), &mut rng).into_iter().map(|i| kept[i]).collect();

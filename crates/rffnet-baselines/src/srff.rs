@@ -6,9 +6,8 @@ use std::f64::consts::TAU;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use rffnet::numerics::random::{seeded, uniform};
 use rffnet::text::count;
 use rffnet::{Kernel, Spectrum, Target};
 
@@ -167,10 +166,9 @@ struct Map {
 
 impl Map {
     fn new(columns: usize, features: usize, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut rng = seeded(seed);
         let omega = (0..features * columns).map(|_| Kernel::Gaussian.sample(&mut rng)).collect();
-        let turn = TAU / (1u64 << 53) as f64;
-        let phase = (0..features).map(|_| (rng.next_u64() >> 11) as f64 * turn).collect();
+        let phase = (0..features).map(|_| TAU * uniform(&mut rng)).collect();
         Self { omega, phase, gamma: vec![1.0; columns] }
     }
 

@@ -1,7 +1,6 @@
 //! Records of delimited text: quotes, line ends and limits, nothing about numbers.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
-
 use rffnet::text::count;
 
 use crate::MAX_COLUMNS;

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-
 use rffnet::text::plural;
 
 use crate::column::Column;

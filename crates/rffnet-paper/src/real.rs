@@ -13,9 +13,9 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
 
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand::Rng;
 use rffnet::Data;
+use rffnet::numerics::random::{seeded, shuffle_by};
 use rffnet_compare::{Source, write_snapshot};
 use rffnet_data::{Column, Table, Task};
 use tempfile::TempDir;
@@ -70,12 +70,9 @@ impl Real {
 
     /// Training and test rows of a fold, in shuffled order.
     pub(crate) fn fold(&self, fold: usize, seed: u64) -> (Vec<usize>, Vec<usize>) {
-        let n = self.table.rows;
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        for i in (1..n).rev() {
-            order.swap(i, below(&mut rng, i as u64 + 1) as usize);
-        }
+        let mut order: Vec<usize> = (0..self.table.rows).collect();
+        let mut rng = seeded(seed);
+        shuffle_by(&mut order, |n| below(&mut rng, n as u64) as usize);
         let test = order.drain(self.held_out(fold)).collect();
         (order, test)
     }
