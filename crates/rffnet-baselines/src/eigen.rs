@@ -5,9 +5,10 @@
 
 use faer::MatRef;
 use rand_distr::{Distribution, StandardNormal};
+use rffnet::numerics::cholesky::Cholesky;
 use rffnet::numerics::random::seeded;
 
-use crate::linalg::{Factor, eigensystem, product};
+use crate::linalg::{eigensystem, product};
 
 /// Below this many rows the whole eigensystem is as quick.
 const SMALL: usize = 600;
@@ -106,7 +107,7 @@ fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Opti
 
 fn orthonormalise(basis: &mut [f64], n: usize, width: usize) -> Option<()> {
     let v = MatRef::from_column_major_slice(&*basis, n, width);
-    let factor = Factor::new(product(v.transpose(), v), width)?;
+    let factor = Cholesky::tiled(product(v.transpose(), v), width)?;
     factor.divide(basis);
     Some(())
 }

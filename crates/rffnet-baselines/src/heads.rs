@@ -9,10 +9,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use rffnet::Target;
+use rffnet::numerics::cholesky::Cholesky;
 use rffnet::text::count;
 
 use crate::krr::positive;
-use crate::linalg::{Factor, add_gram};
+use crate::linalg::add_gram;
 use crate::logistic::{Problem, minimise};
 use crate::{Error, Need, Rows, Trained, Training};
 
@@ -155,7 +156,7 @@ fn ridge(
         matmul(out, Accum::Add, z.transpose(), y, 1.0, Par::Seq);
     }
     (0..m - 1).for_each(|a| gram[a * m + a] += alpha);
-    let factor = Factor::new(gram, m).ok_or_else(|| {
+    let factor = Cholesky::tiled(gram, m).ok_or_else(|| {
         Error::Diverged(format!("the features are linearly dependent at alpha = {alpha}: raise alpha"))
     })?;
     factor.solve(&mut cross);

@@ -1,10 +1,10 @@
 //! Kernel ridge regression with a Gaussian kernel.
 
+use rffnet::numerics::cholesky::Cholesky;
 use rffnet::text::count;
 
 use crate::heads::signs;
 use crate::kernel::{gaussian_times, gaussian_triangle};
-use crate::linalg::Factor;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// `f(x) = sum_i c_i exp(-gamma |x - x_i|^2)` with `(K + alpha I) c = y`, no intercept. Classes are learned as targets of
@@ -68,7 +68,7 @@ impl Method for KernelRidge {
             }
             column[i] += alpha;
         }
-        let factor = Factor::new(kernel, n).ok_or_else(|| {
+        let factor = Cholesky::tiled(kernel, n).ok_or_else(|| {
             Error::Diverged(format!("the kernel matrix is singular at alpha = {alpha}: raise alpha"))
         })?;
         let targets = signs(training.target);

@@ -5,9 +5,10 @@
 
 use pulp::Arch;
 use rayon::prelude::*;
+use rffnet::numerics::cholesky::Cholesky;
 
 use crate::Error;
-use crate::linalg::{Factor, add_gram};
+use crate::linalg::add_gram;
 
 /// Rows of a partial sum.
 const CHUNK: usize = 1024;
@@ -51,7 +52,7 @@ struct Point {
 struct Metric {
     gram: Vec<f64>,
     /// One for each output.
-    factors: Vec<Factor>,
+    factors: Vec<Cholesky>,
     /// Whether the only block is the Hessian itself.
     exact: bool,
     /// Inner steps that it took last.
@@ -158,7 +159,7 @@ impl Problem<'_> {
         out
     }
 
-    /// Factors for this point. Two classes keep theirs while it serves well; several share one Gram matrix, times the
+    /// Choleskys for this point. Two classes keep theirs while it serves well; several share one Gram matrix, times the
     /// mean curvature of each.
     fn refresh(&self, point: &Point, metric: &mut Metric) -> Result<(), Error> {
         let (m, k) = (self.columns, self.outputs);
@@ -185,7 +186,7 @@ impl Problem<'_> {
     }
 
     /// The factor of `scale * gram + penalty`; the intercept has a trace of it, for a Hessian that has faded away.
-    fn factor(&self, mut gram: Vec<f64>, scale: f64) -> Result<Factor, Error> {
+    fn factor(&self, mut gram: Vec<f64>, scale: f64) -> Result<Cholesky, Error> {
         let m = self.columns;
         gram.iter_mut().for_each(|g| *g *= scale);
         (0..m - 1).for_each(|a| gram[a * m + a] += self.penalty);
@@ -193,7 +194,7 @@ impl Problem<'_> {
         *last = *last * (1.0 + 1e-9) + 1e-12;
         let failed =
             || Error::Diverged("the curvature of the logistic loss is singular: use a smaller c".into());
-        Factor::new(gram, m).ok_or_else(failed)
+        Cholesky::tiled(gram, m).ok_or_else(failed)
     }
 
     /// The Newton direction, by conjugate gradients, as exact as the distance from the minimum deserves.

@@ -7,13 +7,14 @@ use std::f64::consts::TAU;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use rffnet::numerics::cholesky::Cholesky;
 use rffnet::numerics::random::{seeded, uniform};
 use rffnet::text::count;
 use rffnet::{Kernel, Spectrum, Target};
 
 use self::trig::{cosines, cosines_and_sines};
 use crate::krr::positive;
-use crate::linalg::{Factor, add_gram};
+use crate::linalg::add_gram;
 use crate::rff::at_least_one;
 use crate::simplex::project;
 use crate::{Error, Method, Need, Rows, Trained, Training};
@@ -229,7 +230,7 @@ impl<'a> Problem<'a> {
         let mut gram = vec![0.0; s * s];
         add_gram(&z, s, self.weight, &mut gram);
         (0..s).for_each(|i| gram[i * s + i] += n as f64 * lambda);
-        let factor = Factor::new(gram, s).ok_or_else(|| {
+        let factor = Cholesky::tiled(gram, s).ok_or_else(|| {
             Error::Diverged(format!("the features are linearly dependent at lambda = {lambda}: raise lambda"))
         })?;
         let wy: Vec<f64> = self.target.iter().enumerate().map(|(i, y)| y * self.weight[i / k]).collect();

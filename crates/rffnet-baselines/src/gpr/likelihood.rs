@@ -8,8 +8,9 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use rffnet::numerics::cholesky::Cholesky;
 
-use crate::linalg::{Factor, blocks, product};
+use crate::linalg::{blocks, product};
 
 /// What is learned by maximising the likelihood.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +45,7 @@ pub(crate) struct Likelihood {
 
 /// What predictions are made from.
 pub(crate) struct Posterior {
-    pub(crate) factor: Factor,
+    pub(crate) factor: Cholesky,
     /// `K^-1 (y - mean)`, output after output.
     pub(crate) alpha: Vec<f64>,
 }
@@ -114,7 +115,7 @@ impl Problem {
             points.kernel(at, points, at, width, hyper.scale, out, n);
             (at..at + width).for_each(|i| out[(i - at) * n + i] += hyper.noise * self.spread[i]);
         });
-        let factor = Factor::new(kernel, n)?;
+        let factor = Cholesky::tiled(kernel, n)?;
         let mut alpha = self.residuals(&hyper.mean);
         factor.solve(&mut alpha);
         Some(Posterior { factor, alpha })
@@ -161,7 +162,7 @@ impl Problem {
         &self,
         points: &Points,
         hyper: &Hyper,
-        factor: &Factor,
+        factor: &Cholesky,
         alpha: &[f64],
         at: usize,
         width: usize,
