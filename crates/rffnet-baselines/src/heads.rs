@@ -14,7 +14,7 @@ use rffnet::text::count;
 
 use crate::krr::positive;
 use crate::linalg::add_gram;
-use crate::logistic::{Problem, minimise};
+use crate::logistic::{LogisticObjective, minimise};
 use crate::{Error, Need, Rows, Trained, Training};
 
 /// Rows whose features one thread makes at a time.
@@ -93,7 +93,7 @@ impl Head {
                 let m = map.width() + 1;
                 let mut z = vec![0.0; n * m];
                 design(map, &training.rows, 0..n, &mut z);
-                let problem = Problem {
+                let objective = LogisticObjective {
                     z: &z,
                     columns: m,
                     codes,
@@ -101,7 +101,7 @@ impl Head {
                     outputs: training.outputs(),
                     penalty,
                 };
-                Ok(Coefficients { values: minimise(&problem)?, outputs: training.outputs() })
+                Ok(Coefficients { values: minimise(&objective)?, outputs: training.outputs() })
             }
         }
     }

@@ -89,33 +89,33 @@ impl Method for Srff {
         };
         at_least_one("features", self.features)?;
         positive("lambda", self.lambda)?;
-        let problem = Problem::new(self, training, values, outputs);
+        let objective = SquaredError::new(self, training, values, outputs);
         let mut map = Map::new(training.rows.columns, self.features, training.seed);
-        let (mut beta, mut loss) = problem.head(&map, self.lambda)?;
+        let (mut beta, mut loss) = objective.head(&map, self.lambda)?;
         let mut losses = vec![loss];
         for _ in 1..self.rounds {
-            map.gamma = self.improve(&problem, &map, &beta)?;
-            (beta, loss) = problem.head(&map, self.lambda)?;
+            map.gamma = self.improve(&objective, &map, &beta)?;
+            (beta, loss) = objective.head(&map, self.lambda)?;
             losses.push(loss);
             if settled(&losses, self.tolerance) {
                 break;
             }
         }
         let constant = training.rows.constant();
-        Ok(Box::new(Sparse { map, beta, offset: problem.offset, constant }))
+        Ok(Box::new(Sparse { map, beta, offset: objective.offset, constant }))
     }
 }
 
 impl Srff {
     /// Better relevances for a given head: FISTA, whose step is halved until the loss is below its quadratic bound.
-    fn improve(&self, problem: &Problem<'_>, map: &Map, beta: &[f64]) -> Result<Vec<f64>, Error> {
+    fn improve(&self, objective: &SquaredError<'_>, map: &Map, beta: &[f64]) -> Result<Vec<f64>, Error> {
         let sum: f64 = map.gamma.iter().sum();
         let mut gamma = map.gamma.clone();
         let mut ahead = gamma.clone();
         let (mut step, mut momentum) = (100.0, 1.0_f64);
-        let mut losses = vec![problem.loss(map, &gamma, beta)];
+        let mut losses = vec![objective.loss(map, &gamma, beta)];
         for _ in 1..self.steps {
-            let (loss, gradient) = problem.gradient(map, &ahead, beta);
+            let (loss, gradient) = objective.gradient(map, &ahead, beta);
             let (next, reached) = loop {
                 if step <= self.tolerance {
                     return Ok(gamma);
@@ -125,7 +125,7 @@ impl Srff {
                 let moved = next.iter().zip(&ahead).map(|(a, b)| a - b);
                 let along: f64 = moved.clone().zip(&gradient).map(|(m, g)| m * g).sum();
                 let square: f64 = moved.map(|m| m * m).sum();
-                let reached = problem.loss(map, &next, beta);
+                let reached = objective.loss(map, &next, beta);
                 if reached <= loss + along + 0.5 * square / step {
                     break (next, reached);
                 }
@@ -190,15 +190,15 @@ impl Map {
     }
 }
 
-/// Rows, targets around their offset, weights.
-struct Problem<'a> {
+/// The squared error of rows, around the offset of their targets.
+struct SquaredError<'a> {
     rows: &'a Rows,
     weight: &'a [f64],
     target: Vec<f64>,
     offset: Vec<f64>,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> SquaredError<'a> {
     fn new(method: &Srff, training: &'a Training<'_>, values: &[f64], outputs: usize) -> Self {
         let total: f64 = training.weight.iter().sum();
         let mut offset = vec![0.0; outputs];

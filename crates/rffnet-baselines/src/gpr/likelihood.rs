@@ -25,8 +25,8 @@ pub(crate) struct Hyper {
     pub(crate) mean: Vec<f64>,
 }
 
-/// Rows and targets.
-pub(crate) struct Problem {
+/// The marginal likelihood of targets, given their rows, as a function of `Hyper`.
+pub(crate) struct MarginalLikelihood {
     pub(crate) n: usize,
     pub(crate) d: usize,
     /// Row after row, which is `d x n` column by column.
@@ -37,8 +37,8 @@ pub(crate) struct Problem {
     pub(crate) spread: Vec<f64>,
 }
 
-/// The likelihood's logarithm and its derivatives by each number of `Hyper`.
-pub(crate) struct Likelihood {
+/// Its logarithm at a point, and the derivatives by each number of `Hyper`.
+pub(crate) struct Evaluation {
     pub(crate) value: f64,
     pub(crate) gradient: Hyper,
 }
@@ -97,7 +97,7 @@ impl Points {
     }
 }
 
-impl Problem {
+impl MarginalLikelihood {
     /// How many outputs there are.
     pub(crate) fn outputs(&self) -> usize {
         self.y.len() / self.n
@@ -126,7 +126,7 @@ impl Problem {
     }
 
     /// The likelihood's logarithm and gradient; `None` where rounding has made K indefinite or a number ran away.
-    pub(crate) fn likelihood(&self, hyper: &Hyper) -> Option<Likelihood> {
+    pub(crate) fn evaluate(&self, hyper: &Hyper) -> Option<Evaluation> {
         let points = self.points(&hyper.lengthscale);
         let Posterior { factor, alpha } = self.posterior(&points, hyper)?;
         let outputs = self.outputs() as f64;
@@ -154,7 +154,7 @@ impl Problem {
             && gradient.noise.is_finite()
             && gradient.scale.is_finite()
             && gradient.lengthscale.iter().all(|g| g.is_finite());
-        finite.then_some(Likelihood { value, gradient })
+        finite.then_some(Evaluation { value, gradient })
     }
 
     /// Sums over the columns `at..at + width` of `W = (aa' - K^-1) o signal`, W standing for both halves.
