@@ -21,14 +21,12 @@ pub(crate) fn frequencies<'py>(
     features: usize,
     seed: u64,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let params = Params {
-        kernel: Some(kernel.parse::<Kernel>().map_err(exception)?),
-        sampling: Some(sampling.parse::<Sampling>().map_err(exception)?),
-        random_features: Some(features),
-        solver: SolverKind::Adam,
-        seed,
-        ..Params::default()
-    };
+    let params = Params::new()
+        .kernel(kernel.parse::<Kernel>().map_err(exception)?)
+        .sampling(sampling.parse::<Sampling>().map_err(exception)?)
+        .random_features(features)
+        .solver(SolverKind::Adam)
+        .seed(seed);
     // A fit to a constant target draws its frequencies and has nothing to learn.
     let mut drawn = run(py, Some(1), || {
         let x: Vec<f32> = [0.0, 1.0].into_iter().flat_map(|v| std::iter::repeat_n(v, columns)).collect();

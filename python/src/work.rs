@@ -72,13 +72,13 @@ enum Event<T> {
 }
 
 /// The observer of a fit: breaks when the waiting thread says so.
-pub(crate) struct Watch<'a, T> {
+pub(crate) struct FitObserver<'a, T> {
     interrupted: &'a AtomicBool,
     /// Only with a callback: where epochs are told, and where the answer comes from.
     callback: Option<(Sender<Event<T>>, Receiver<bool>)>,
 }
 
-impl<T> Observer for Watch<'_, T> {
+impl<T> Observer for FitObserver<'_, T> {
     fn epoch(&mut self, progress: &Progress) -> ControlFlow<()> {
         let stop = match &self.callback {
             Some((tell, answer)) => {
@@ -100,20 +100,20 @@ pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     threads: Option<usize>,
     callback: Option<&Py<PyAny>>,
-    work: impl FnOnce(&mut Watch<'_, T>) -> Result<T, Error> + Send,
+    work: impl FnOnce(&mut FitObserver<'_, T>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let pool = pool(threads)?;
     let interrupted = AtomicBool::new(false);
     let (tell, told) = channel();
     let (reply, answer) = channel();
-    let mut watch =
-        Watch { interrupted: &interrupted, callback: callback.map(|_| (Sender::clone(&tell), answer)) };
+    let mut observer =
+        FitObserver { interrupted: &interrupted, callback: callback.map(|_| (Sender::clone(&tell), answer)) };
     let (pool, interrupted) = (&pool, &interrupted);
     let (raised, outcome) = py.detach(move || {
         let mut raised: Option<PyErr> = None;
         let outcome = pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
-                let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut watch)));
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut observer)));
                 // The receiver outlives this scope.
                 let _ = tell.send(Event::Done(outcome));
             });

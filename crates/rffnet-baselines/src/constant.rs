@@ -1,6 +1,8 @@
 //! The best constant: what every other method has to beat.
 
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use rffnet::Target;
+
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Predicts the mean, or the shares of the classes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,18 +18,18 @@ impl Method for Constant {
         let mean = |value: &dyn Fn(usize) -> f64| -> f64 {
             training.weight.iter().enumerate().map(|(i, w)| w * value(i)).sum::<f64>() / total
         };
-        let outputs = match training.response {
-            Response::Values { values, outputs } => {
+        let outputs = match training.target {
+            Target::Values { values, outputs } => {
                 (0..outputs).map(|c| mean(&|i| values[i * outputs + c])).collect()
             }
-            Response::Classes { codes, classes } => {
+            Target::Labels { codes, classes } => {
                 // Half a row in a class that has none: log-odds stay finite.
                 let floor = 0.5 / codes.len() as f64;
                 let share = |c: usize| mean(&|i| f64::from(codes[i] as usize == c)).max(floor);
-                if classes == 2 {
+                if classes.len() == 2 {
                     vec![(share(1) / share(0)).ln()]
                 } else {
-                    (0..classes).map(|c| share(c).ln()).collect()
+                    (0..classes.len()).map(|c| share(c).ln()).collect()
                 }
             }
         };

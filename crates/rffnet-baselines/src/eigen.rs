@@ -4,11 +4,11 @@
 //! subspace iteration: multiply, turn to the best basis (Rayleigh and Ritz), make orthonormal again.
 
 use faer::MatRef;
-use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::cholesky::Cholesky;
+use rffnet::numerics::random::seeded;
 
-use crate::linalg::{Factor, eigensystem, product};
+use crate::linalg::{eigensystem, product};
 
 /// Below this many rows the whole eigensystem is as quick.
 const SMALL: usize = 600;
@@ -67,7 +67,7 @@ pub(crate) fn top(a: &[f64], n: usize, wanted: Wanted, seed: u64) -> Option<Eige
 /// Subspace iteration with `width` vectors; `None` if more are needed, or more patience.
 fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Option<Eigen> {
     let a = MatRef::from_column_major_slice(a, n, n);
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut rng = seeded(seed);
     let mut basis: Vec<f64> = (0..n * width).map(|_| StandardNormal.sample(&mut rng)).collect();
     for round in 0..PATIENCE {
         // Twice: the first pass leaves what rounding made of nearly parallel vectors.
@@ -107,7 +107,7 @@ fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Opti
 
 fn orthonormalise(basis: &mut [f64], n: usize, width: usize) -> Option<()> {
     let v = MatRef::from_column_major_slice(&*basis, n, width);
-    let factor = Factor::new(product(v.transpose(), v), width)?;
+    let factor = Cholesky::tiled(product(v.transpose(), v), width)?;
     factor.divide(basis);
     Some(())
 }

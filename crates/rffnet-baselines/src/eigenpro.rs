@@ -2,17 +2,18 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use rffnet::Target;
+use rffnet::numerics::random::{permutation, seeded};
+use rffnet::text::count;
 
 use crate::eigen::{Eigen, Wanted, top};
 use crate::heads::signs;
 use crate::kernel::gaussian;
-use crate::krr::{Dual, bandwidth, thousands};
+use crate::krr::{Dual, bandwidth};
 use crate::linalg::{BLOCK, product};
-use crate::rff::{at_least_one, permutation};
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::rff::at_least_one;
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// The power of eigenvalues in the preconditioner; a little below 1 is safer than 1.
 const POWER: f64 = 0.95;
@@ -80,7 +81,7 @@ impl Method for EigenPro {
         let sizes = self.sizes(n, training.rows.columns, training.outputs());
         let batch = self.batch.unwrap_or(sizes.affordable + 1).min(n);
         let table = |a: usize, b: usize, of: &str| Need {
-            what: format!("the {} x {} kernel of {of}", thousands(a as u64), thousands(b as u64)),
+            what: format!("the {} x {} kernel of {of}", count(a), count(b)),
             bytes: 8 * (a as u64).saturating_mul(b as u64),
         };
         let (sample, batch) =
@@ -95,16 +96,16 @@ impl Method for EigenPro {
         at_least_one("subsample", self.subsample.unwrap_or(1))?;
         at_least_one("batch", self.batch.unwrap_or(1))?;
         let outputs = training.outputs();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(training.seed);
+        let mut rng = seeded(training.seed);
         let kept = rows_that_count(&training.weight)?;
         // In random order: the first rows are the subsample.
         let order: Vec<usize> = permutation(kept.len(), &mut rng).into_iter().map(|i| kept[i]).collect();
-        let (n, targets) = (order.len(), signs(training.response));
+        let (n, targets) = (order.len(), signs(training.target));
         let rows = select(&training.rows, &order);
         let mut y: Vec<f64> =
             order.iter().flat_map(|&i| &targets[i * outputs..(i + 1) * outputs]).copied().collect();
         let mut intercept = vec![0.0; outputs];
-        if self.centre && matches!(training.response, Response::Values { .. }) {
+        if self.centre && matches!(training.target, Target::Values { .. }) {
             y.chunks_exact(outputs)
                 .for_each(|y| intercept.iter_mut().zip(y).for_each(|(m, y)| *m += y / n as f64));
             y.chunks_exact_mut(outputs).for_each(|y| y.iter_mut().zip(&intercept).for_each(|(y, m)| *y -= m));

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::{Stream, permutation, seeded};
 use rffnet::simd;
 
 use crate::heads::{Features, Head, Headed};
 use crate::krr::positive;
-use crate::rff::{at_least_one, permutation};
+use crate::rff::at_least_one;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Features `cos(v . x)` and `sin(v . x)` over `sqrt(s)`, then a ridge or logistic head. The rows v are those of
@@ -100,7 +100,7 @@ struct Map {
 
 impl Map {
     fn new(columns: usize, blocks: usize, sigma: f64, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut rng = seeded(seed);
         let padded = columns.next_power_of_two();
         let blocks = (0..blocks).map(|_| Block::new(padded, sigma, &mut rng)).collect();
         Self { blocks, columns, padded }
@@ -108,7 +108,7 @@ impl Map {
 }
 
 impl Block {
-    fn new(p: usize, sigma: f64, rng: &mut Xoshiro256PlusPlus) -> Self {
+    fn new(p: usize, sigma: f64, rng: &mut Stream) -> Self {
         let signs = (0..p).map(|_| if rng.next_u64() >> 63 == 1 { 1.0 } else { -1.0 }).collect();
         let order = permutation(p, rng);
         let normal: Vec<f64> = (0..p).map(|_| StandardNormal.sample(rng)).collect();
@@ -200,7 +200,7 @@ mod tests {
     /// Each frequency has the squared length of a normal one, p / sigma^2 in the mean, whatever the block.
     #[test]
     fn frequencies_have_the_lengths_of_normal_ones() {
-        let (p, sigma, mut rng) = (16, 3.0, Xoshiro256PlusPlus::seed_from_u64(4));
+        let (p, sigma, mut rng) = (16, 3.0, seeded(4));
         let mut squares = vec![];
         for _ in 0..500 {
             let block = Block::new(p, sigma, &mut rng);

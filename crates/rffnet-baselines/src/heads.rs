@@ -8,11 +8,14 @@ use std::ops::Range;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use rffnet::Target;
+use rffnet::numerics::cholesky::Cholesky;
+use rffnet::text::count;
 
-use crate::krr::{positive, thousands};
-use crate::linalg::{Factor, add_gram};
-use crate::logistic::{Problem, minimise};
-use crate::{Error, Need, Response, Rows, Trained, Training};
+use crate::krr::positive;
+use crate::linalg::add_gram;
+use crate::logistic::{LogisticObjective, minimise};
+use crate::{Error, Need, Rows, Trained, Training};
 
 /// Rows whose features one thread makes at a time.
 const CHUNK: usize = 128;
@@ -69,28 +72,28 @@ impl Head {
     pub(crate) fn memory(&self, training: &Training<'_>, width: usize) -> Need {
         let (n, m) = (training.rows.len() as u64, (width as u64).saturating_add(1));
         let table = |a: u64, b: u64, name: &str| Need {
-            what: format!("the {} x {} {name}", thousands(a), thousands(b)),
+            what: format!("the {} x {} {name}", count(a), count(b)),
             bytes: a.saturating_mul(b).saturating_mul(8),
         };
-        match training.response {
-            Response::Classes { .. } if n > m => table(n, m, "features"),
+        match training.target {
+            Target::Labels { .. } if n > m => table(n, m, "features"),
             _ => table(m, m, "normal equations"),
         }
     }
 
     /// The best coefficients.
     pub(crate) fn fit(&self, map: &dyn Features, training: &Training<'_>) -> Result<Coefficients, Error> {
-        match training.response {
-            Response::Values { values, outputs } => {
+        match training.target {
+            Target::Values { values, outputs } => {
                 ridge(map, training, values, outputs, positive("alpha", self.alpha)?)
             }
-            Response::Classes { codes, .. } => {
+            Target::Labels { codes, .. } => {
                 let penalty = 1.0 / positive("c", self.c)?;
                 let n = training.rows.len();
                 let m = map.width() + 1;
                 let mut z = vec![0.0; n * m];
                 design(map, &training.rows, 0..n, &mut z);
-                let problem = Problem {
+                let objective = LogisticObjective {
                     z: &z,
                     columns: m,
                     codes,
@@ -98,7 +101,7 @@ impl Head {
                     outputs: training.outputs(),
                     penalty,
                 };
-                Ok(Coefficients { values: minimise(&problem)?, outputs: training.outputs() })
+                Ok(Coefficients { values: minimise(&objective)?, outputs: training.outputs() })
             }
         }
     }
@@ -153,7 +156,7 @@ fn ridge(
         matmul(out, Accum::Add, z.transpose(), y, 1.0, Par::Seq);
     }
     (0..m - 1).for_each(|a| gram[a * m + a] += alpha);
-    let factor = Factor::new(gram, m).ok_or_else(|| {
+    let factor = Cholesky::tiled(gram, m).ok_or_else(|| {
         Error::Diverged(format!("the features are linearly dependent at alpha = {alpha}: raise alpha"))
     })?;
     factor.solve(&mut cross);
@@ -190,13 +193,15 @@ impl<F: Features> Trained for Headed<F> {
 }
 
 /// What a method without a loss for classes learns: values as they are; +1 and -1, one class against the rest.
-pub(crate) fn signs(response: Response<'_>) -> Vec<f64> {
+pub(crate) fn signs(target: Target<'_>) -> Vec<f64> {
     let sign = |yes: bool| if yes { 1.0 } else { -1.0 };
-    match response {
-        Response::Values { values, .. } => values.to_vec(),
-        Response::Classes { codes, classes: 2 } => codes.iter().map(|&c| sign(c == 1)).collect(),
-        Response::Classes { codes, classes } => {
-            codes.iter().flat_map(|&code| (0..classes).map(move |c| sign(code as usize == c))).collect()
+    match target {
+        Target::Values { values, .. } => values.to_vec(),
+        Target::Labels { codes, classes } if classes.len() == 2 => {
+            codes.iter().map(|&c| sign(c == 1)).collect()
+        }
+        Target::Labels { codes, classes } => {
+            codes.iter().flat_map(|&code| (0..classes.len()).map(move |c| sign(code as usize == c))).collect()
         }
     }
 }

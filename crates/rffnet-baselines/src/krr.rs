@@ -1,8 +1,10 @@
 //! Kernel ridge regression with a Gaussian kernel.
 
+use rffnet::numerics::cholesky::Cholesky;
+use rffnet::text::count;
+
 use crate::heads::signs;
 use crate::kernel::{gaussian_times, gaussian_triangle};
-use crate::linalg::Factor;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// `f(x) = sum_i c_i exp(-gamma |x - x_i|^2)` with `(K + alpha I) c = y`, no intercept. Classes are learned as targets of
@@ -46,7 +48,7 @@ pub(crate) fn positive(name: &str, value: f64) -> Result<f64, Error> {
 impl Method for KernelRidge {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
-        let size = thousands(n);
+        let size = count(n);
         Need {
             what: format!("the {size} x {size} kernel matrix"),
             bytes: n.saturating_mul(n).saturating_mul(8),
@@ -66,10 +68,10 @@ impl Method for KernelRidge {
             }
             column[i] += alpha;
         }
-        let factor = Factor::new(kernel, n).ok_or_else(|| {
+        let factor = Cholesky::tiled(kernel, n).ok_or_else(|| {
             Error::Diverged(format!("the kernel matrix is singular at alpha = {alpha}: raise alpha"))
         })?;
-        let targets = signs(training.response);
+        let targets = signs(training.target);
         let mut solution: Vec<f64> = (0..outputs)
             .flat_map(|c| (0..n).map(move |i| (i, c)))
             .map(|(i, c)| root[i] * targets[i * outputs + c])
@@ -110,17 +112,4 @@ impl Trained for Dual {
     fn has_probabilities(&self) -> bool {
         self.has_probabilities
     }
-}
-
-/// 12,345.
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

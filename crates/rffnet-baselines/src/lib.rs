@@ -47,7 +47,7 @@ pub use linear::Linear;
 pub use model::{Model, Options, fit};
 pub use nystroem::Nystroem;
 pub use rff::Rff;
-pub use rows::{Response, Rows, Training};
+pub use rows::{Rows, Training};
 pub use srff::Srff;
 
 /// A way to learn from rows.

@@ -5,9 +5,10 @@
 
 use pulp::Arch;
 use rayon::prelude::*;
+use rffnet::numerics::cholesky::Cholesky;
 
 use crate::Error;
-use crate::linalg::{Factor, add_gram};
+use crate::linalg::add_gram;
 
 /// Rows of a partial sum.
 const CHUNK: usize = 1024;
@@ -25,7 +26,7 @@ const STEPS: (usize, usize) = (100, 200);
 const PATIENCE: usize = 4;
 
 /// `sum_i w_i loss_i + penalty |beta|^2 / 2`, the last column of `z` being the intercept's.
-pub(crate) struct Problem<'a> {
+pub(crate) struct LogisticObjective<'a> {
     /// Row-major.
     pub(crate) z: &'a [f64],
     pub(crate) columns: usize,
@@ -51,7 +52,7 @@ struct Point {
 struct Metric {
     gram: Vec<f64>,
     /// One for each output.
-    factors: Vec<Factor>,
+    factors: Vec<Cholesky>,
     /// Whether the only block is the Hessian itself.
     exact: bool,
     /// Inner steps that it took last.
@@ -59,18 +60,18 @@ struct Metric {
 }
 
 /// The coefficients, `columns x outputs`.
-pub(crate) fn minimise(problem: &Problem<'_>) -> Result<Vec<f64>, Error> {
-    let (m, k) = (problem.columns, problem.outputs);
-    let total: f64 = problem.weight.iter().sum();
-    let mut point = problem.at(vec![0.0; m * k]);
+pub(crate) fn minimise(objective: &LogisticObjective<'_>) -> Result<Vec<f64>, Error> {
+    let (m, k) = (objective.columns, objective.outputs);
+    let total: f64 = objective.weight.iter().sum();
+    let mut point = objective.at(vec![0.0; m * k]);
     let mut metric = Metric::default();
     for _ in 0..STEPS.0 {
         if largest(&point.gradient) <= TOLERANCE * total {
             break;
         }
-        problem.refresh(&point, &mut metric)?;
-        let direction = problem.direction(&point, &mut metric);
-        let Some(next) = problem.search(&point, &direction) else {
+        objective.refresh(&point, &mut metric)?;
+        let direction = objective.direction(&point, &mut metric);
+        let Some(next) = objective.search(&point, &direction) else {
             // Rounding is all that is left to gain.
             break;
         };
@@ -88,7 +89,7 @@ pub(crate) fn minimise(problem: &Problem<'_>) -> Result<Vec<f64>, Error> {
     Ok(beta)
 }
 
-impl Problem<'_> {
+impl LogisticObjective<'_> {
     fn rows(&self) -> usize {
         self.codes.len()
     }
@@ -158,7 +159,7 @@ impl Problem<'_> {
         out
     }
 
-    /// Factors for this point. Two classes keep theirs while it serves well; several share one Gram matrix, times the
+    /// Choleskys for this point. Two classes keep theirs while it serves well; several share one Gram matrix, times the
     /// mean curvature of each.
     fn refresh(&self, point: &Point, metric: &mut Metric) -> Result<(), Error> {
         let (m, k) = (self.columns, self.outputs);
@@ -185,7 +186,7 @@ impl Problem<'_> {
     }
 
     /// The factor of `scale * gram + penalty`; the intercept has a trace of it, for a Hessian that has faded away.
-    fn factor(&self, mut gram: Vec<f64>, scale: f64) -> Result<Factor, Error> {
+    fn factor(&self, mut gram: Vec<f64>, scale: f64) -> Result<Cholesky, Error> {
         let m = self.columns;
         gram.iter_mut().for_each(|g| *g *= scale);
         (0..m - 1).for_each(|a| gram[a * m + a] += self.penalty);
@@ -193,7 +194,7 @@ impl Problem<'_> {
         *last = *last * (1.0 + 1e-9) + 1e-12;
         let failed =
             || Error::Diverged("the curvature of the logistic loss is singular: use a smaller c".into());
-        Factor::new(gram, m).ok_or_else(failed)
+        Cholesky::tiled(gram, m).ok_or_else(failed)
     }
 
     /// The Newton direction, by conjugate gradients, as exact as the distance from the minimum deserves.
@@ -306,7 +307,7 @@ mod tests {
     use super::*;
     use crate::testing::normal_rows;
 
-    fn with_problem(outputs: usize, penalty: f64, check: impl Fn(&Problem<'_>)) {
+    fn with_objective(outputs: usize, penalty: f64, check: impl Fn(&LogisticObjective<'_>)) {
         let (n, m) = (300, 7);
         let mut z: Vec<f64> = normal_rows(n, m, 1).values.iter().map(|&v| v.into()).collect();
         z.iter_mut().skip(m - 1).step_by(m).for_each(|z| *z = 1.0);
@@ -314,21 +315,21 @@ mod tests {
         let code = |r: &[f64]| ((r[0] + r[1] * r[2]).tanh() * 0.5 + 0.5) * classes;
         let codes: Vec<u32> = z.chunks_exact(m).map(|r| code(r) as u32).collect();
         let weight: Vec<f64> = (0..n).map(|i| 0.5 + (i % 3) as f64).collect();
-        check(&Problem { z: &z, columns: m, codes: &codes, weight: &weight, outputs, penalty });
+        check(&LogisticObjective { z: &z, columns: m, codes: &codes, weight: &weight, outputs, penalty });
     }
 
     #[test]
     fn gradients_and_curvatures_are_differences() {
         for outputs in [1, 4] {
-            with_problem(outputs, 0.3, |problem| {
+            with_objective(outputs, 0.3, |objective| {
                 let beta: Vec<f64> = (0..7 * outputs).map(|i| (i as f64).sin()).collect();
                 let v: Vec<f64> = (0..7 * outputs).map(|i| (3.0 * i as f64).cos()).collect();
-                let moved = |h: f64| problem.at(beta.iter().zip(&v).map(|(b, v)| b + h * v).collect());
-                let (point, h) = (problem.at(beta.clone()), 1e-5);
+                let moved = |h: f64| objective.at(beta.iter().zip(&v).map(|(b, v)| b + h * v).collect());
+                let (point, h) = (objective.at(beta.clone()), 1e-5);
                 let (ahead, behind) = (moved(h), moved(-h));
                 let slope = (ahead.objective - behind.objective) / (2.0 * h);
                 assert!((slope - dot(&point.gradient, &v)).abs() < 1e-5 * slope.abs().max(1.0));
-                let curved = problem.curve(&point, &v);
+                let curved = objective.curve(&point, &v);
                 for (i, curved) in curved.iter().enumerate() {
                     let difference = (ahead.gradient[i] - behind.gradient[i]) / (2.0 * h);
                     assert!(
@@ -343,11 +344,14 @@ mod tests {
     #[test]
     fn the_minimum_has_no_gradient_also_with_a_weak_penalty() {
         for (outputs, penalty) in [(1, 1.0), (1, 1e-6), (3, 1.0), (5, 1e-6)] {
-            with_problem(outputs, penalty, |problem| {
-                let beta = minimise(problem).expect("a minimum");
+            with_objective(outputs, penalty, |objective| {
+                let beta = minimise(objective).expect("a minimum");
                 let by_output = (0..7 * outputs).map(|at| beta[at % 7 * outputs + at / 7]).collect();
-                let steepest = largest(&problem.at(by_output).gradient);
-                assert!(steepest <= TOLERANCE * problem.weight.iter().sum::<f64>(), "{outputs}: {steepest}");
+                let steepest = largest(&objective.at(by_output).gradient);
+                assert!(
+                    steepest <= TOLERANCE * objective.weight.iter().sum::<f64>(),
+                    "{outputs}: {steepest}"
+                );
             });
         }
     }

@@ -3,7 +3,7 @@
 use rffnet::{Data, Matrix, Target};
 
 use crate::rows::Scale;
-use crate::{Error, Method, Response, Trained, Training};
+use crate::{Error, Method, Trained, Training};
 
 /// What every method is told.
 #[derive(Debug, Clone, Copy)]
@@ -32,10 +32,6 @@ pub struct Model {
 /// Trains `method` on `data`.
 pub fn fit(method: &dyn Method, data: &Data<'_>, options: &Options) -> Result<Model, Error> {
     let n = data.x.rows();
-    let response = match data.y {
-        Target::Values { values, outputs } => Response::Values { values, outputs },
-        Target::Labels { codes, classes } => Response::Classes { codes, classes: classes.len() },
-    };
     check(data)?;
     let raw: Vec<f64> = data.weight.map_or_else(|| vec![1.0; n], |w| w.iter().map(|&w| w.into()).collect());
     let total: f64 = raw.iter().sum();
@@ -44,14 +40,14 @@ pub fn fit(method: &dyn Method, data: &Data<'_>, options: &Options) -> Result<Mo
     }
     let weight: Vec<f64> = raw.iter().map(|w| w * n as f64 / total).collect();
     let scale = Scale::new(data.x, &weight);
-    let training = Training { rows: scale.apply(data.x), response, weight, seed: options.seed };
+    let training = Training { rows: scale.apply(data.x), target: data.y, weight, seed: options.seed };
     let need = method.memory(&training);
     if need.bytes > options.memory_limit {
         return Err(Error::Memory { what: need.what, bytes: need.bytes, limit: options.memory_limit });
     }
-    let classes = match response {
-        Response::Classes { classes, .. } => Some(classes),
-        Response::Values { .. } => None,
+    let classes = match data.y {
+        Target::Labels { classes, .. } => Some(classes.len()),
+        Target::Values { .. } => None,
     };
     let trained = method.train(&training)?;
     Ok(Model { scale, columns: data.x.columns(), outputs: training.outputs(), classes, trained })
@@ -71,8 +67,8 @@ fn check(data: &Data<'_>) -> Result<(), Error> {
     if targets != n {
         return unsupported(format!("the data have {n} rows but the target has {targets}"));
     }
-    if let Some(at) = data.x.data().iter().position(|v| !v.is_finite()) {
-        let (row, column) = (at / data.x.columns() + 1, data.name(at % data.x.columns()));
+    if let Some((row, column, _)) = data.x.find(|v| !v.is_finite()) {
+        let (row, column) = (row + 1, data.name(column));
         return unsupported(format!("row {row}, column {column}: every number must be finite; fill it in"));
     }
     if let Target::Labels { classes, .. } = data.y
@@ -136,10 +132,11 @@ impl Model {
                 x.columns()
             )));
         }
-        if let Some(at) = x.data().iter().position(|v| !v.is_finite()) {
-            let (row, column) = (at / x.columns() + 1, at % x.columns() + 1);
+        if let Some((row, column, _)) = x.find(|v| !v.is_finite()) {
             return Err(Error::Unsupported(format!(
-                "row {row}, column {column}: every number must be finite; fill it in"
+                "row {}, column {}: every number must be finite; fill it in",
+                row + 1,
+                column + 1
             )));
         }
         Ok(self.scale.apply(x))

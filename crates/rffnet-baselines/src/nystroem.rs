@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::{permutation, seeded};
 
 use crate::heads::{Features, Head};
 use crate::kernel::{Points, gaussian};
 use crate::krr::{Dual, bandwidth};
 use crate::linalg::inverse_root;
-use crate::rff::{at_least_one, permutation};
+use crate::rff::at_least_one;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Eigenvalues of the landmarks' kernel below this count as this.
@@ -44,9 +43,7 @@ impl Nystroem {
     fn landmarks(&self, training: &Training<'_>) -> Result<Rows, Error> {
         let n = training.rows.len();
         at_least_one("columns", self.count(n))?;
-        let draw = || {
-            permutation(n, &mut Xoshiro256PlusPlus::seed_from_u64(training.seed))[..self.count(n)].to_vec()
-        };
+        let draw = || permutation(n, &mut seeded(training.seed))[..self.count(n)].to_vec();
         let chosen = self.landmarks.clone().unwrap_or_else(draw);
         if let Some(row) = chosen.iter().find(|&&i| i >= n) {
             return Err(Error::Unsupported(format!(

@@ -1,11 +1,11 @@
 //! Plain random Fourier features with a linear head: what rffnet is without learned relevances.
 
+use std::f64::consts::TAU;
 use std::ops::Range;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::{seeded, uniform};
 use rffnet::{Kernel, Spectrum, simd};
 
 use crate::heads::{Features, Head, Headed};
@@ -58,16 +58,6 @@ pub(crate) fn at_least_one(name: &str, count: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// 0, 1, ... in random order.
-pub(crate) fn permutation(n: usize, rng: &mut impl Rng) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..n).collect();
-    for i in (1..n).rev() {
-        let j = ((rng.next_u64() >> 32) * (i as u64 + 1)) >> 32;
-        order.swap(i, j as usize);
-    }
-    order
-}
-
 /// Frequencies and phases.
 struct Map {
     /// Feature after feature.
@@ -78,11 +68,10 @@ struct Map {
 
 impl Map {
     fn new(columns: usize, features: usize, gamma: f64, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut rng = seeded(seed);
         let scale = (2.0 * gamma).sqrt();
         let omega = (0..features * columns).map(|_| scale * Kernel::Gaussian.sample(&mut rng)).collect();
-        let turn = std::f64::consts::TAU / (1u64 << 53) as f64;
-        let phase = (0..features).map(|_| (rng.next_u64() >> 11) as f64 * turn).collect();
+        let phase = (0..features).map(|_| TAU * uniform(&mut rng)).collect();
         Self { omega, phase, columns }
     }
 }
@@ -124,15 +113,5 @@ mod tests {
             // Four standard errors.
             assert!((ours - exact).abs() < 4.0 / (s as f64).sqrt(), "{ours} {exact}");
         }
-    }
-
-    #[test]
-    fn a_permutation_holds_every_number_once_and_every_order_occurs() {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
-        let mut order = permutation(50, &mut rng);
-        order.sort_unstable();
-        assert!(order.into_iter().eq(0..50));
-        let orders: std::collections::BTreeSet<_> = (0..200).map(|_| permutation(3, &mut rng)).collect();
-        assert_eq!(orders.len(), 6);
     }
 }

@@ -1,6 +1,6 @@
 //! Standardised rows and what is to be learned from them.
 
-use rffnet::Matrix;
+use rffnet::{Matrix, Target};
 
 /// Rows whose columns have mean 0 and deviation 1 in the training part; a constant column is 0.
 #[derive(Debug, Clone)]
@@ -37,32 +37,13 @@ impl Rows {
     }
 }
 
-/// What is to be learned, as given.
-#[derive(Debug, Clone, Copy)]
-pub enum Response<'a> {
-    /// `rows x outputs` numbers.
-    Values {
-        /// The numbers.
-        values: &'a [f64],
-        /// Numbers per row.
-        outputs: usize,
-    },
-    /// A class per row.
-    Classes {
-        /// Below `classes`.
-        codes: &'a [u32],
-        /// Two or more.
-        classes: usize,
-    },
-}
-
 /// All that a method may look at.
 #[derive(Debug)]
 pub struct Training<'a> {
     /// Standardised.
     pub rows: Rows,
-    /// What to learn.
-    pub response: Response<'a>,
+    /// What to learn, as given; two classes or more.
+    pub target: Target<'a>,
     /// One weight per row, mean 1.
     pub weight: Vec<f64>,
     /// Where random numbers start.
@@ -72,10 +53,10 @@ pub struct Training<'a> {
 impl Training<'_> {
     /// Numbers in a decision: one for two classes.
     pub fn outputs(&self) -> usize {
-        match self.response {
-            Response::Values { outputs, .. } => outputs,
-            Response::Classes { classes: 2, .. } => 1,
-            Response::Classes { classes, .. } => classes,
+        match self.target {
+            Target::Values { outputs, .. } => outputs,
+            Target::Labels { classes, .. } if classes.len() == 2 => 1,
+            Target::Labels { classes, .. } => classes.len(),
         }
     }
 }
@@ -89,15 +70,15 @@ pub(crate) struct Scale {
 
 impl Scale {
     pub(crate) fn new(x: Matrix<'_>, weight: &[f64]) -> Self {
-        let d = x.columns();
+        let (cells, d) = (x.to_dense(), x.columns());
         let total: f64 = weight.iter().sum();
         let mut mean = vec![0.0; d];
-        for (i, w) in weight.iter().enumerate() {
-            x.row(i).iter().zip(&mut mean).for_each(|(&v, m)| *m += w * f64::from(v) / total);
+        for (row, w) in cells.chunks_exact(d).zip(weight) {
+            row.iter().zip(&mut mean).for_each(|(&v, m)| *m += w * f64::from(v) / total);
         }
         let mut variance = vec![0.0; d];
-        for (i, w) in weight.iter().enumerate() {
-            let row = x.row(i).iter().zip(&mean);
+        for (row, w) in cells.chunks_exact(d).zip(weight) {
+            let row = row.iter().zip(&mean);
             row.zip(&mut variance).for_each(|((&v, m), s)| *s += w * (f64::from(v) - m).powi(2) / total);
         }
         Self { mean, deviation: variance.iter().map(|v| v.sqrt()).collect() }
@@ -109,6 +90,6 @@ impl Scale {
             let (m, s) = (self.mean[at % d], self.deviation[at % d]);
             if s > 1e-7 * m.abs() { ((f64::from(v) - m) / s) as f32 } else { 0.0 }
         };
-        Rows { values: x.data().iter().enumerate().map(standard).collect(), columns: d }
+        Rows { values: x.to_dense().iter().enumerate().map(standard).collect(), columns: d }
     }
 }

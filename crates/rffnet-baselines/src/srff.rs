@@ -6,17 +6,18 @@ use std::f64::consts::TAU;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
-use rffnet::{Kernel, Spectrum};
+use rffnet::numerics::cholesky::Cholesky;
+use rffnet::numerics::random::{seeded, uniform};
+use rffnet::text::count;
+use rffnet::{Kernel, Spectrum, Target};
 
 use self::trig::{cosines, cosines_and_sines};
-use crate::krr::{positive, thousands};
-use crate::linalg::{Factor, add_gram};
+use crate::krr::positive;
+use crate::linalg::add_gram;
 use crate::rff::at_least_one;
 use crate::simplex::project;
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Rows whose features one thread makes at a time.
 const CHUNK: usize = 128;
@@ -75,46 +76,46 @@ impl Method for Srff {
         let (n, s) = (training.rows.len() as u64, self.features as u64);
         let rows = n.max(s);
         Need {
-            what: format!("the {} x {} features", thousands(rows), thousands(s)),
+            what: format!("the {} x {} features", count(rows), count(s)),
             bytes: 8 * rows.saturating_mul(s),
         }
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
-        let Response::Values { values, outputs } = training.response else {
+        let Target::Values { values, outputs } = training.target else {
             return Err(Error::Unsupported(
                 "sparse random Fourier features learn numbers: choose another method for classes".into(),
             ));
         };
         at_least_one("features", self.features)?;
         positive("lambda", self.lambda)?;
-        let problem = Problem::new(self, training, values, outputs);
+        let objective = SquaredError::new(self, training, values, outputs);
         let mut map = Map::new(training.rows.columns, self.features, training.seed);
-        let (mut beta, mut loss) = problem.head(&map, self.lambda)?;
+        let (mut beta, mut loss) = objective.head(&map, self.lambda)?;
         let mut losses = vec![loss];
         for _ in 1..self.rounds {
-            map.gamma = self.improve(&problem, &map, &beta)?;
-            (beta, loss) = problem.head(&map, self.lambda)?;
+            map.gamma = self.improve(&objective, &map, &beta)?;
+            (beta, loss) = objective.head(&map, self.lambda)?;
             losses.push(loss);
             if settled(&losses, self.tolerance) {
                 break;
             }
         }
         let constant = training.rows.constant();
-        Ok(Box::new(Sparse { map, beta, offset: problem.offset, constant }))
+        Ok(Box::new(Sparse { map, beta, offset: objective.offset, constant }))
     }
 }
 
 impl Srff {
     /// Better relevances for a given head: FISTA, whose step is halved until the loss is below its quadratic bound.
-    fn improve(&self, problem: &Problem<'_>, map: &Map, beta: &[f64]) -> Result<Vec<f64>, Error> {
+    fn improve(&self, objective: &SquaredError<'_>, map: &Map, beta: &[f64]) -> Result<Vec<f64>, Error> {
         let sum: f64 = map.gamma.iter().sum();
         let mut gamma = map.gamma.clone();
         let mut ahead = gamma.clone();
         let (mut step, mut momentum) = (100.0, 1.0_f64);
-        let mut losses = vec![problem.loss(map, &gamma, beta)];
+        let mut losses = vec![objective.loss(map, &gamma, beta)];
         for _ in 1..self.steps {
-            let (loss, gradient) = problem.gradient(map, &ahead, beta);
+            let (loss, gradient) = objective.gradient(map, &ahead, beta);
             let (next, reached) = loop {
                 if step <= self.tolerance {
                     return Ok(gamma);
@@ -124,7 +125,7 @@ impl Srff {
                 let moved = next.iter().zip(&ahead).map(|(a, b)| a - b);
                 let along: f64 = moved.clone().zip(&gradient).map(|(m, g)| m * g).sum();
                 let square: f64 = moved.map(|m| m * m).sum();
-                let reached = problem.loss(map, &next, beta);
+                let reached = objective.loss(map, &next, beta);
                 if reached <= loss + along + 0.5 * square / step {
                     break (next, reached);
                 }
@@ -166,10 +167,9 @@ struct Map {
 
 impl Map {
     fn new(columns: usize, features: usize, seed: u64) -> Self {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut rng = seeded(seed);
         let omega = (0..features * columns).map(|_| Kernel::Gaussian.sample(&mut rng)).collect();
-        let turn = TAU / (1u64 << 53) as f64;
-        let phase = (0..features).map(|_| (rng.next_u64() >> 11) as f64 * turn).collect();
+        let phase = (0..features).map(|_| TAU * uniform(&mut rng)).collect();
         Self { omega, phase, gamma: vec![1.0; columns] }
     }
 
@@ -190,15 +190,15 @@ impl Map {
     }
 }
 
-/// Rows, targets around their offset, weights.
-struct Problem<'a> {
+/// The squared error of rows, around the offset of their targets.
+struct SquaredError<'a> {
     rows: &'a Rows,
     weight: &'a [f64],
     target: Vec<f64>,
     offset: Vec<f64>,
 }
 
-impl<'a> Problem<'a> {
+impl<'a> SquaredError<'a> {
     fn new(method: &Srff, training: &'a Training<'_>, values: &[f64], outputs: usize) -> Self {
         let total: f64 = training.weight.iter().sum();
         let mut offset = vec![0.0; outputs];
@@ -230,7 +230,7 @@ impl<'a> Problem<'a> {
         let mut gram = vec![0.0; s * s];
         add_gram(&z, s, self.weight, &mut gram);
         (0..s).for_each(|i| gram[i * s + i] += n as f64 * lambda);
-        let factor = Factor::new(gram, s).ok_or_else(|| {
+        let factor = Cholesky::tiled(gram, s).ok_or_else(|| {
             Error::Diverged(format!("the features are linearly dependent at lambda = {lambda}: raise lambda"))
         })?;
         let wy: Vec<f64> = self.target.iter().enumerate().map(|(i, y)| y * self.weight[i / k]).collect();

@@ -1,15 +1,14 @@
 //! What the tests of several methods share.
 
-use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::seeded;
 
 use crate::Rows;
 use crate::heads::Features;
 
 /// Independent standard normal columns.
 pub(crate) fn normal_rows(n: usize, d: usize, seed: u64) -> Rows {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut rng = seeded(seed);
     let values = (0..n * d).map(|_| StandardNormal.sample(&mut rng)).collect();
     Rows { values, columns: d }
 }

@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand};
 use rffnet_data::Format;
 use serde::Deserialize;
 
-use crate::command::{
-    compare, completions, eval, export, fit, generate, inspect, job, predict, reproduce, select,
-};
+#[cfg(feature = "reproduce")]
+use crate::command::reproduce;
+#[cfg(feature = "compare")]
+use crate::command::{compare, job};
+use crate::command::{completions, eval, export, fit, generate, inspect, predict, select};
 use crate::failure::Failure;
 use crate::values::{self, FORMATS, named};
 
@@ -79,10 +81,13 @@ pub(crate) enum Sub {
     Inspect(inspect::Inspect),
     Select(select::Select),
     Export(export::Export),
+    #[cfg(feature = "compare")]
     Compare(Box<compare::Compare>),
+    #[cfg(feature = "reproduce")]
     Reproduce(reproduce::Reproduce),
     Generate(generate::Generate),
     Completions(completions::Completions),
+    #[cfg(feature = "compare")]
     #[command(name = rffnet_compare::JOB, hide = true)]
     Job(job::Job),
 }
@@ -96,10 +101,13 @@ impl Sub {
             Sub::Inspect(command) => command.run(globals),
             Sub::Select(command) => command.run(globals),
             Sub::Export(command) => command.run(globals),
+            #[cfg(feature = "compare")]
             Sub::Compare(command) => command.run(globals),
+            #[cfg(feature = "reproduce")]
             Sub::Reproduce(command) => command.run(globals),
             Sub::Generate(command) => command.run(globals),
             Sub::Completions(command) => command.run(),
+            #[cfg(feature = "compare")]
             Sub::Job(command) => command.run(),
         }
     }

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+#[cfg(feature = "compare")]
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod eval;
@@ -7,7 +8,9 @@ pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod inspect;
+#[cfg(feature = "compare")]
 pub(crate) mod job;
 pub(crate) mod predict;
+#[cfg(feature = "reproduce")]
 pub(crate) mod reproduce;
 pub(crate) mod select;

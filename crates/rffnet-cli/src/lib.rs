@@ -10,14 +10,13 @@ mod cli;
 mod command;
 mod config;
 mod failure;
-mod labels;
 mod options;
 mod output;
 mod params;
 mod progress;
-mod sample;
+mod read;
 mod scores;
-mod table;
+mod target;
 mod text;
 mod values;
 

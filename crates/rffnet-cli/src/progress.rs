@@ -1,4 +1,4 @@
-//! Watching a fit: the progress line, and Ctrl-C; and the line of a comparison.
+//! The progress of a fit on the terminal, and Ctrl-C.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ pub(crate) const INTERRUPTED: i32 = 130;
 /// Redrawing more often than this only flickers.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Back to the start of the line, and clear it.
-const CLEAR: &str = "\r\x1b[K";
+pub(crate) const CLEAR: &str = "\r\x1b[K";
 
 /// What a fit is made of: the word for what an observer is told of.
 pub(crate) fn step(solver: SolverKind) -> &'static str {
@@ -24,7 +24,7 @@ pub(crate) fn step(solver: SolverKind) -> &'static str {
 }
 
 /// Draws one line on the terminal and ends the fit when Ctrl-C was pressed.
-pub(crate) struct Watch {
+pub(crate) struct ProgressBar {
     interrupted: Arc<AtomicBool>,
     begun: Instant,
     drawn: Option<Instant>,
@@ -33,7 +33,7 @@ pub(crate) struct Watch {
     step: &'static str,
 }
 
-impl Watch {
+impl ProgressBar {
     /// From here on the first Ctrl-C ends the fit after its epoch or step; the second ends the process.
     pub(crate) fn new(quiet: bool, step: &'static str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -82,7 +82,7 @@ fn line(progress: &Progress, step: &str, elapsed: f64) -> String {
     format!("{step} {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
 }
 
-impl Observer for Watch {
+impl Observer for ProgressBar {
     fn epoch(&mut self, progress: &Progress) -> ControlFlow<()> {
         if self.visible {
             self.draw(progress);
@@ -95,43 +95,11 @@ impl Observer for Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ProgressBar {
     fn drop(&mut self) {
         if self.drawn.is_some() {
             let mut out = io::stderr();
             let _ = write!(out, "{CLEAR}").and_then(|()| out.flush());
         }
-    }
-}
-
-/// What is being done, and how much of it is done, on a terminal.
-pub(crate) struct Line {
-    visible: bool,
-    begun: Instant,
-    pub(crate) done: usize,
-    total: usize,
-}
-
-impl Line {
-    pub(crate) fn new(quiet: bool, total: usize) -> Self {
-        Self { visible: !quiet && io::stderr().is_terminal(), begun: Instant::now(), done: 0, total }
-    }
-
-    pub(crate) fn draw(&self, what: &str) {
-        let elapsed = seconds(self.begun.elapsed().as_secs_f64());
-        self.write(&format!("{CLEAR}{what}  ({} of {} done, {elapsed})", self.done, self.total));
-    }
-
-    fn write(&self, text: &str) {
-        if self.visible {
-            let mut out = io::stderr();
-            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.write(CLEAR);
     }
 }

@@ -1,6 +1,6 @@
 //! Held-out scores, as people read them.
 
-use rffnet_compare::Scores;
+use rffnet::scores::Scores;
 
 use crate::text::number;
 

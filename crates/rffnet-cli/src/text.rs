@@ -1,27 +1,6 @@
 //! Numbers and names as people read them.
 
-/// A count with thousands set apart: `10,000`.
-pub(crate) fn count(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 row`, `2 rows`, `3 classes`.
-pub(crate) fn plural(n: usize, noun: &str) -> String {
-    let ending = match n {
-        1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
-    };
-    format!("{} {noun}{ending}", count(n))
-}
+pub(crate) use rffnet::text::{count, plural};
 
 /// Four significant digits.
 pub(crate) fn number(v: f64) -> String {
@@ -112,6 +91,5 @@ mod tests {
         let names: Vec<String> = ["a", "b", "c", "d"].map(String::from).to_vec();
         assert_eq!(listed(&names, 3), "'a', 'b', ... 'd'");
         assert_eq!(listed(&names, 4), "'a', 'b', 'c', 'd'");
-        assert_eq!((count(1234567), plural(1, "row")), ("1,234,567".into(), "1 row".into()));
     }
 }

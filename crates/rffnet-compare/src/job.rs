@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use rayon::ThreadPoolBuilder;
+use rffnet::scores::Scores;
 use serde::{Deserialize, Serialize};
 
 use crate::apart::peak_mb;
+use crate::impute::impute;
 use crate::source::read_pair;
-use crate::{Error, ModelSpec, Sample, Scores, Source};
+use crate::{Error, ModelSpec, Source};
 
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,10 +73,10 @@ pub fn run(job: &Job) -> Outcome {
 
 fn work(job: &Job) -> Result<Outcome, Error> {
     let (mut train, mut test) = read_pair(&job.train, &job.test)?;
-    if train.rows == 0 || test.rows == 0 {
+    if train.table.rows == 0 || test.table.rows == 0 {
         return Err(Error::new("there are no rows to learn from, or none to be scored on"));
     }
-    fill(&mut train, &mut test);
+    impute(&mut train, &mut test);
     let (data, held) = (train.data()?, test.data()?);
     let begun = Instant::now();
     let fitted = job.fit(&data)?;
@@ -95,15 +97,6 @@ fn work(job: &Job) -> Result<Outcome, Error> {
         importances: fitted.importances(),
         note: fitted.note(),
     })
-}
-
-/// A missing cell becomes the mean of its column over the training rows: the same for every method.
-fn fill(train: &mut Sample, test: &mut Sample) {
-    if train.x.iter().chain(&test.x).any(|v| v.is_nan()) {
-        let means = train.means();
-        train.fill(&means);
-        test.fill(&means);
-    }
 }
 
 #[cfg(test)]

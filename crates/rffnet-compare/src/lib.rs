@@ -28,9 +28,8 @@
 
 mod apart;
 mod error;
+mod impute;
 mod job;
-mod sample;
-mod scores;
 mod snapshot;
 mod source;
 mod spec;
@@ -39,8 +38,6 @@ mod summary;
 pub use apart::{JOB, answer, run_apart};
 pub use error::Error;
 pub use job::{Job, Outcome, run};
-pub use sample::{Known, Sample};
-pub use scores::{Prediction, Scores};
 pub use snapshot::{read_snapshot, write_snapshot};
 pub use source::{Part, Source, read_pair};
 pub use spec::{Fitted, Kind, ModelSpec, Setting};

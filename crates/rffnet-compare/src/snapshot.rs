@@ -10,11 +10,12 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use rffnet::{Data, Target};
+use rffnet::{Data, OwnedTarget, Target};
+use rffnet_data::{Sample, Table};
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::source::beyond;
-use crate::{Error, Known, Sample};
 
 const MAGIC: &[u8; 14] = b"rffnet rows 1\n";
 
@@ -53,7 +54,7 @@ fn write(path: &Path, data: &Data<'_>) -> io::Result<()> {
     out.write_all(MAGIC)?;
     out.write_all(&(header.len() as u64).to_le_bytes())?;
     out.write_all(&header)?;
-    data.x.data().iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+    data.x.to_dense().iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
     match data.y {
         Target::Values { values, .. } => values.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?,
         Target::Labels { codes, .. } => codes.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?,
@@ -100,22 +101,25 @@ pub fn read_snapshot(path: &Path, rows: Option<&[usize]>) -> Result<Sample, Erro
     let mut reader = Cells { input, at: start };
     let x = reader.take(start, rows, header.names.len(), f32::from_le_bytes).map_err(failed)?;
     let (target, weight) = (start + 4 * n * d, start + n * (4 * d + wide));
-    let known = match header.classes {
-        None => Known::Values(reader.take(target, rows, 1, f64::from_le_bytes).map_err(failed)?),
-        Some(classes) => Known::Labels {
+    let target = match header.classes {
+        None => reader.take(target, rows, 1, f64::from_le_bytes).map_err(failed)?.into(),
+        Some(classes) => OwnedTarget::Labels {
             codes: reader.take(target, rows, 1, u32::from_le_bytes).map_err(failed)?,
             classes,
         },
     };
     let weight = header.weight.then(|| reader.take(weight, rows, 1, f32::from_le_bytes));
-    Ok(Sample {
+    let table = Table {
         names: header.names,
-        positional: header.positional,
+        has_names: !header.positional,
         x,
         rows: rows.len(),
-        known,
+        target: None,
+        target_name: None,
         weight: weight.transpose().map_err(failed)?,
-    })
+        source: shown.to_string(),
+    };
+    Ok(Sample { table, target })
 }
 
 /// A file and where in it we are.
@@ -165,11 +169,12 @@ mod tests {
         };
         write_snapshot(&path, &data).unwrap();
         let all = read_snapshot(&path, None).unwrap();
-        assert_eq!((&all.x, &all.known, all.names.as_slice()), (&x, &Known::Values(y.clone()), &names[..]));
+        assert_eq!((&all.table.x, &all.table.names[..]), (&x, &names[..]));
+        assert_eq!(all.target, y.clone().into());
         let part = read_snapshot(&path, Some(&[7, 3, 19])).unwrap();
-        assert_eq!(part.x, [14, 15, 6, 7, 38, 39].map(|i| x[i]));
-        assert_eq!(part.known, Known::Values(vec![y[7], y[3], y[19]]));
-        assert_eq!(part.weight, Some(vec![0.5; 3]));
+        assert_eq!(part.table.x, [14, 15, 6, 7, 38, 39].map(|i| x[i]));
+        assert_eq!(part.target, vec![y[7], y[3], y[19]].into());
+        assert_eq!(part.table.weight, Some(vec![0.5; 3]));
         assert!(read_snapshot(&path, Some(&[20])).is_err());
     }
 
@@ -181,8 +186,8 @@ mod tests {
         let y = Target::Labels { codes: &codes, classes: &classes };
         write_snapshot(&path, &Data::new(Matrix::new(&x, 3, 1).unwrap(), y)).unwrap();
         let all = read_snapshot(&path, None).unwrap();
-        assert_eq!(all.known, Known::Labels { codes: codes.to_vec(), classes: classes.to_vec() });
-        assert!(all.positional && all.x[2].is_nan());
+        assert_eq!(all.target, OwnedTarget::Labels { codes: codes.to_vec(), classes: classes.to_vec() });
+        assert!(!all.table.has_names && all.table.x[2].is_nan());
         let bytes = std::fs::read(&path).unwrap();
         for length in 0..bytes.len() {
             std::fs::write(&path, &bytes[..length]).unwrap();

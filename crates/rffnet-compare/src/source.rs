@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use rffnet_data::{Column, ColumnRef, ReadOptions, Select, Simulated, Table, Task};
+use rffnet::OwnedTarget;
+use rffnet_data::{Column, ColumnRef, ReadOptions, Sample, Select, Simulated, Table, Task};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Known, Sample, read_snapshot};
+use crate::{Error, read_snapshot};
 
 /// The training or the test part of a simulated set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -100,9 +101,9 @@ pub fn read_pair(train: &Source, test: &Source) -> Result<(Sample, Sample), Erro
     let (train, test) = (train.read(None)?, test.read(Some(train))?);
     match (train, test) {
         (Raw::Sample(train), Raw::Sample(test)) => agree(train, test),
-        (Raw::Table(train, task), Raw::Table(test, _)) => {
-            let (known, held) = learn(&train, &test, task)?;
-            agree(sample(train, known), sample(test, held))
+        (Raw::Table(mut train, task), Raw::Table(mut test, _)) => {
+            let (target, held_out) = targets(&mut train, &mut test, task)?;
+            agree(Sample { table: train, target }, Sample { table: test, target: held_out })
         }
         _ => Err(Error::new("the training and the test rows must both be snapshots, or neither")),
     }
@@ -158,21 +159,20 @@ pub(crate) fn beyond(source: &str, row: usize, rows: usize) -> Error {
     Error::new(format!("{source}: there is no row {row}, counted from 0; there are {rows}"))
 }
 
-/// Both targets in the same terms.
-fn learn(train: &Table, test: &Table, task: Task) -> Result<(Known, Known), Error> {
-    let column = |table: &Table| {
+/// Both targets, with the same classes.
+fn targets(train: &mut Table, test: &mut Table, task: Task) -> Result<(OwnedTarget, OwnedTarget), Error> {
+    let column = |table: &mut Table| {
         let none = || Error::new(format!("{}: which column is the target? Name it", table.source));
-        table.target.clone().ok_or_else(none)
+        table.target.take().ok_or_else(none)
     };
-    let (learned, held) = (column(train)?, column(test)?);
-    if !task.classifies(&learned) {
-        let values = |column: &Column| column.numbers().map(|values| Known::Values(values.to_vec()));
-        return Ok((values(&learned)?, values(&held)?));
+    let (first, second) = (column(train)?, column(test)?);
+    if !task.classifies(&first) {
+        return Ok((first.to_target(Task::Regression)?, second.to_target(Task::Regression)?));
     }
-    let n = learned.len();
-    let labels = joined(learned, held)?.labels()?;
-    let part = |codes: &[u32]| Known::Labels { codes: codes.to_vec(), classes: labels.classes.clone() };
-    Ok((part(&labels.codes[..n]), part(&labels.codes[n..])))
+    let rows: Vec<usize> = (0..first.len() + second.len()).collect();
+    let (train, test) = rows.split_at(first.len());
+    let both = joined(first, second)?.to_target(Task::Classification)?;
+    Ok((both.take(train), both.take(test)))
 }
 
 /// One column, then the other.
@@ -194,26 +194,15 @@ fn joined(first: Column, second: Column) -> Result<Column, Error> {
     }
 }
 
-fn sample(table: Table, known: Known) -> Sample {
-    let Table { names, has_names, x, rows, weight, .. } = table;
-    Sample { names, positional: !has_names, x, rows, known, weight }
-}
-
 /// The same columns and the same classes in both parts.
 fn agree(train: Sample, test: Sample) -> Result<(Sample, Sample), Error> {
-    if train.names != test.names {
+    if train.table.names != test.table.names {
         return Err(Error::new("the training and the test rows have different columns"));
     }
-    let same = match (&train.known, &test.known) {
-        (Known::Values(_), Known::Values(_)) => true,
-        (Known::Labels { classes, .. }, Known::Labels { classes: others, .. }) => classes == others,
-        _ => false,
-    };
-    if same {
-        Ok((train, test))
-    } else {
-        Err(Error::new("the training and the test rows have different targets"))
+    if train.target.classes() != test.target.classes() {
+        return Err(Error::new("the training and the test rows have different targets"));
     }
+    Ok((train, test))
 }
 
 #[cfg(test)]
@@ -241,9 +230,9 @@ mod tests {
         std::fs::write(&b, "x,y\n1,red\n2,green\n").unwrap();
         let (train, test) = read_pair(&file(a.clone(), Some(vec![1, 2])), &file(b, None)).unwrap();
         let classes: Vec<String> = ["blue", "green", "red"].map(String::from).to_vec();
-        assert_eq!(train.known, Known::Labels { codes: vec![0, 2], classes: classes.clone() });
-        assert_eq!(test.known, Known::Labels { codes: vec![2, 1], classes });
-        assert_eq!((train.x, test.x), (vec![2.0, 3.0], vec![1.0, 2.0]));
+        assert_eq!(train.target, OwnedTarget::Labels { codes: vec![0, 2], classes: classes.clone() });
+        assert_eq!(test.target, OwnedTarget::Labels { codes: vec![2, 1], classes });
+        assert_eq!((train.table.x, test.table.x), (vec![2.0, 3.0], vec![1.0, 2.0]));
         let error = read_pair(&file(a.clone(), Some(vec![3])), &file(a, None)).unwrap_err();
         assert!(error.to_string().ends_with("there is no row 3, counted from 0; there are 3"), "{error}");
     }
@@ -253,7 +242,7 @@ mod tests {
         let part = |part| Source::Simulated { set: Simulated::Moons, rows: 50, test_rows: 20, seed: 3, part };
         let (train, test) = read_pair(&part(Part::Train), &part(Part::Test)).unwrap();
         let (expected, held) = Simulated::Moons.train_test(50, 20, 3);
-        assert_eq!((train.x, test.x), (expected.x, held.x));
+        assert_eq!((train.table.x, test.table.x), (expected.x, held.x));
         let text = serde_json::to_string(&part(Part::Test)).unwrap();
         assert_eq!(serde_json::from_str::<Source>(&text).unwrap(), part(Part::Test));
     }

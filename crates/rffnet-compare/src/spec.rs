@@ -3,13 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rffnet::scores::Prediction;
 use rffnet::{Data, Fit, Matrix, Params, Target};
 use rffnet_baselines::{
     Constant, EigenPro, Fastfood, Gpr, KernelRidge, Linear, Method, Nystroem, Options, Rff, Srff,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Job, Prediction};
+use crate::{Error, Job};
 
 /// A method's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -168,7 +169,7 @@ impl ModelSpec {
         let Some(method) = self.method()? else {
             let paper = self.kind == Kind::RffnetPaper || self.setting == Setting::Paper;
             let preset = if paper { Params::paper() } else { Params::default() };
-            let params = Params { seed, ..self.params.clone().unwrap_or(preset) };
+            let params = self.params.clone().unwrap_or(preset).seed(seed);
             return Ok(Fitted::Rffnet(Box::new(Fit::new(&params).run(data)?)));
         };
         if self.params.is_some() {
@@ -258,8 +259,7 @@ impl Fitted {
                 (prediction, *classes)
             }
         };
-        let (Prediction::Values(f) | Prediction::Probabilities(f) | Prediction::Ranks(f)) = &prediction;
-        match f.iter().position(|v| !v.is_finite()) {
+        match prediction.numbers().iter().position(|v| !v.is_finite()) {
             None => Ok(prediction),
             Some(at) => {
                 Err(Error::new(format!("the prediction for row {} is not a finite number", at / per_row + 1)))
@@ -344,7 +344,7 @@ mod tests {
         let linear = ModelSpec::new(Kind::Linear);
         assert_ne!(mse(linear.clone()), mse(linear.clone().paper()));
         assert!(mse(ModelSpec::new(Kind::Gpr).converged()) < mse(ModelSpec::new(Kind::Gpr).paper()));
-        let few = Params { random_features: Some(10), epochs: Some(2), ..Params::paper() };
+        let few = Params::paper().random_features(10).epochs(2);
         let paper = ModelSpec::new(Kind::RffnetPaper);
         assert_ne!(mse(paper.clone().with(few.clone())), mse(paper));
         let note = |spec| outcome(spec, Simulated::Jse3, 150).note.unwrap();

@@ -1,8 +1,9 @@
 //! From outcomes, fold by fold, to the rows of a table.
 
+use rffnet::scores::Scores;
 use serde::Serialize;
 
-use crate::{Kind, Outcome, Scores};
+use crate::{Kind, Outcome};
 
 /// One method over all folds: the object of `compare --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,7 +48,7 @@ pub fn summarise(results: &[(Kind, Vec<Outcome>, Option<String>)]) -> Summary {
     let metric = match scores().next() {
         Some(Scores::Classification { .. }) if scores().all(|s| s.get("auc").is_some()) => "auc",
         Some(Scores::Classification { .. }) => "accuracy",
-        Some(Scores::Regression { .. }) | None => "mse",
+        _ => "mse",
     };
     let mut rows: Vec<Row> = results
         .iter()
@@ -119,12 +120,17 @@ fn found(outcomes: &[Outcome]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    fn scores(value: serde_json::Value) -> Option<Scores> {
+        Some(serde_json::from_value(value).unwrap())
+    }
+
     fn scored(mse: f64, importances: Option<Vec<f64>>) -> Outcome {
-        let scores = Some(Scores::Regression { mse, r2: Some(0.5) });
         Outcome {
-            scores,
+            scores: scores(json!({ "mse": mse, "r2": 0.5 })),
             fit_seconds: Some(mse),
             peak_mb: Some(10.0 * mse),
             importances,
@@ -159,9 +165,9 @@ mod tests {
 
     #[test]
     fn accuracy_counts_where_a_fold_has_one_class() {
-        let scored = |auc, accuracy| {
-            let scores = Scores::Classification { auc, accuracy, log_loss: None, average_precision: None };
-            Outcome { scores: Some(scores), ..Outcome::default() }
+        let scored = |auc: Option<f64>, accuracy: f64| {
+            let scores = scores(json!({ "auc": auc, "accuracy": accuracy }));
+            Outcome { scores, ..Outcome::default() }
         };
         let both = [
             (Kind::Linear, vec![scored(Some(0.9), 0.5), scored(Some(0.9), 0.5)], None),

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{DataError, ErrorKind, count, plural, shown};
+use rffnet::OwnedTarget;
+use rffnet::text::{count, plural};
+
+use crate::error::{DataError, ErrorKind, shown};
 
 /// A column of numbers, or of text.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,15 +43,6 @@ impl Task {
             Task::Classification => true,
         }
     }
-}
-
-/// A target as classes: row `i` is of class `classes[codes[i]]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labels {
-    /// The classes that occur: sorted as numbers if all are numbers, else as text.
-    pub classes: Vec<String>,
-    /// One index into `classes` per row.
-    pub codes: Vec<u32>,
 }
 
 /// More distinct numbers than this are values, not classes.
@@ -93,12 +87,13 @@ impl Column {
         }
     }
 
-    /// The target as classes.
+    /// The target as `task` learns it. Classes are those that occur: sorted as numbers if all are numbers, else as text.
     ///
     /// # Errors
-    /// If it has so many distinct values that they cannot be meant as classes.
-    pub fn labels(&self) -> Result<Labels, DataError> {
+    /// If text is to be learned as numbers, or there are so many distinct values that they cannot be meant as classes.
+    pub fn to_target(&self, task: Task) -> Result<OwnedTarget, DataError> {
         match self {
+            _ if !task.classifies(self) => Ok(self.numbers()?.to_vec().into()),
             Column::Numbers(values) => number_labels(values),
             Column::Text { levels, codes } => text_labels(levels, codes),
         }
@@ -139,7 +134,7 @@ impl Column {
     }
 }
 
-fn number_labels(values: &[f64]) -> Result<Labels, DataError> {
+fn number_labels(values: &[f64]) -> Result<OwnedTarget, DataError> {
     // -0 and 0 are one class.
     let mut distinct: Vec<f64> = values.iter().map(|v| v + 0.0).collect();
     distinct.sort_unstable_by(f64::total_cmp);
@@ -151,19 +146,19 @@ fn number_labels(values: &[f64]) -> Result<Labels, DataError> {
             format!(
                 "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
                  or choose another --target",
-                count(n as u64),
+                count(n),
                 plural(values.len(), "row")
             ),
         ));
     }
     let code = |v: &f64| distinct.partition_point(|d| d.total_cmp(&(v + 0.0)).is_lt()) as u32;
-    Ok(Labels {
+    Ok(OwnedTarget::Labels {
         codes: values.iter().map(code).collect(),
         classes: distinct.iter().map(|&v| number_text(v)).collect(),
     })
 }
 
-fn text_labels(levels: &[String], codes: &[u32]) -> Result<Labels, DataError> {
+fn text_labels(levels: &[String], codes: &[u32]) -> Result<OwnedTarget, DataError> {
     const ABSENT: u32 = u32::MAX;
     let mut renumbered = vec![ABSENT; levels.len()];
     for &code in codes {
@@ -184,13 +179,13 @@ fn text_labels(levels: &[String], codes: &[u32]) -> Result<Labels, DataError> {
             format!(
                 "the target has {} different texts in {}, more like names than classes; choose another \
                  --target",
-                count(classes.len() as u64),
+                count(classes.len()),
                 plural(codes.len(), "row")
             ),
         ));
     }
     let codes = codes.iter().filter_map(|&c| renumbered.get(c as usize).copied()).collect();
-    Ok(Labels { classes, codes })
+    Ok(OwnedTarget::Labels { classes, codes })
 }
 
 /// A number as a class name: the shortest text that reads back as the same number (`1`, `-1`, `0.5`).
@@ -230,6 +225,13 @@ impl fmt::Display for Task {
 mod tests {
     use super::*;
 
+    fn labels(column: &Column) -> Result<(Vec<String>, Vec<u32>), DataError> {
+        match column.to_target(Task::Classification)? {
+            OwnedTarget::Labels { codes, classes } => Ok((classes, codes)),
+            OwnedTarget::Values { .. } => panic!("numbers"),
+        }
+    }
+
     #[test]
     fn two_values_are_classes() {
         let is = |v: &[f64]| Column::Numbers(v.to_vec()).is_classification();
@@ -244,9 +246,9 @@ mod tests {
 
     #[test]
     fn numeric_classes_sort_as_numbers() {
-        let labels = Column::Numbers(vec![10.0, -1.0, 9.0, 0.5, -0.0, 0.0]).labels().unwrap();
-        assert_eq!(labels.classes, ["-1", "0", "0.5", "9", "10"]);
-        assert_eq!(labels.codes, [4, 0, 3, 2, 1, 1]);
+        let (classes, codes) = labels(&Column::Numbers(vec![10.0, -1.0, 9.0, 0.5, -0.0, 0.0])).unwrap();
+        assert_eq!(classes, ["-1", "0", "0.5", "9", "10"]);
+        assert_eq!(codes, [4, 0, 3, 2, 1, 1]);
         assert_eq!(number_text(1e300), "1e300");
         assert_eq!(number_text(0.1), "0.1");
     }
@@ -254,22 +256,20 @@ mod tests {
     #[test]
     fn values_are_not_classes() {
         let many = Column::Numbers((0..5000).map(f64::from).collect());
-        let message = many.labels().unwrap_err().to_string();
+        let message = labels(&many).unwrap_err().to_string();
         assert!(message.contains("5,000 distinct numbers in 5,000 rows"), "{message}");
         assert!(message.contains("--task regression"), "{message}");
-        assert!(Column::Numbers((0..100).map(f64::from).collect()).labels().is_err());
-        assert!(Column::Numbers((0..10).map(f64::from).collect()).labels().is_ok());
+        assert!(labels(&Column::Numbers((0..100).map(f64::from).collect())).is_err());
+        assert!(labels(&Column::Numbers((0..10).map(f64::from).collect())).is_ok());
         let names: Vec<String> = (0..50).map(|i| format!("id{i:02}")).collect();
-        assert!(Column::Text { levels: names, codes: (0..50).collect() }.labels().is_err());
+        assert!(labels(&Column::Text { levels: names, codes: (0..50).collect() }).is_err());
     }
 
     #[test]
     fn only_classes_that_occur() {
         let column = Column::Text { levels: vec!["a".into(), "b".into(), "c".into()], codes: vec![2, 0, 2] };
-        let labels = column.labels().unwrap();
-        assert_eq!(labels.classes, ["a", "c"]);
-        assert_eq!(labels.codes, [1, 0, 1]);
-        assert_eq!(column.take(&[1, 0]).labels().unwrap().codes, [0, 1]);
+        assert_eq!(labels(&column).unwrap(), (vec!["a".into(), "c".into()], vec![1, 0, 1]));
+        assert_eq!(labels(&column.take(&[1, 0])).unwrap().1, [0, 1]);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use rffnet::text::plural;
+
 use crate::cell::{self, At, Cell, Fault, Use, classify, decimal_comma, fault_error};
-use crate::error::{DataError, plural, shown};
+use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, made_up_names, resolve};
 use crate::names::{listed, shell};

@@ -91,24 +91,6 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
-/// A count with thousands set apart: 1,048,576.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `1 row`, `2 rows`.
-pub(crate) fn plural(n: usize, noun: &str) -> String {
-    format!("{} {noun}{}", count(n as u64), if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,14 +101,5 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31m\n"), "a\\u{1b}[31m\\n");
         assert_eq!(shown(&"x".repeat(100)).len(), 43);
         assert_eq!(shown("é\"'"), "é\"'");
-    }
-
-    #[test]
-    fn counts_have_separators() {
-        assert_eq!(count(7), "7");
-        assert_eq!(count(1000), "1,000");
-        assert_eq!(count(1_048_576), "1,048,576");
-        assert_eq!(plural(1, "row"), "1 row");
-        assert_eq!(plural(0, "row"), "0 rows");
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use rffnet::text::plural;
+
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, plural};
-use crate::random::{shuffle, stream};
+use crate::error::{DataError, ErrorKind};
+use crate::random::{seeded, shuffle};
 
 /// One way to cut the rows: row numbers in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct Fold {
 pub fn folds(rows: usize, k: usize, seed: u64) -> Result<Vec<Fold>, DataError> {
     check(k, rows, "row")?;
     let mut order: Vec<usize> = (0..rows).collect();
-    shuffle(&mut order, &mut stream(seed));
+    shuffle(&mut order, &mut seeded(seed));
     let mut place = vec![0; rows];
     order.iter().enumerate().for_each(|(i, &row)| place[row] = i % k);
     Ok(by_place(&place, k))
@@ -42,7 +44,7 @@ pub fn stratified_folds(codes: &[u32], k: usize, seed: u64) -> Result<Vec<Fold>,
     check(k, codes.len(), "row")?;
     // Shuffled rows, class after class, are dealt out like cards.
     let mut order: Vec<usize> = (0..codes.len()).collect();
-    shuffle(&mut order, &mut stream(seed));
+    shuffle(&mut order, &mut seeded(seed));
     order.sort_by_key(|&row| codes[row]);
     let mut place = vec![0; codes.len()];
     order.iter().enumerate().for_each(|(i, &row)| place[row] = i % k);
@@ -64,7 +66,7 @@ pub fn group_folds(groups: &Column, k: usize, seed: u64) -> Result<Vec<Fold>, Da
         sizes[group].1 += 1;
     }
     check(k, sizes.len(), "group")?;
-    shuffle(&mut sizes, &mut stream(seed));
+    shuffle(&mut sizes, &mut seeded(seed));
     sizes.sort_by_key(|&(_, size)| std::cmp::Reverse(size));
     let (mut rows, mut fold) = (vec![0; k], vec![0; sizes.len()]);
     for (group, size) in sizes {
@@ -94,7 +96,7 @@ pub fn subsample(rows: &[usize], limit: usize, seed: u64) -> Vec<usize> {
         return rows.to_vec();
     }
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    shuffle(&mut order, &mut stream(seed));
+    shuffle(&mut order, &mut seeded(seed));
     order.truncate(limit);
     order.sort_unstable();
     order.into_iter().map(|i| rows[i]).collect()

@@ -2,7 +2,9 @@
 
 use std::io::{self, Read};
 
-use crate::error::{DataError, count};
+use rffnet::text::count;
+
+use crate::error::DataError;
 
 /// One block; also how far sniffing can look ahead.
 pub(crate) const BLOCK: usize = 64 * 1024;

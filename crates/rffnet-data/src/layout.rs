@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use crate::error::{DataError, plural, shown};
+use rffnet::text::plural;
+
+use crate::error::{DataError, shown};
 use crate::names::{listed, nearest};
 use crate::options::{ColumnRef, ReadOptions, Select};
 

@@ -12,16 +12,15 @@
 //! ```
 //!
 //! ```
-//! use rffnet_data::{ReadOptions, read_from};
+//! use rffnet_data::{ReadOptions, Task, read_from};
 //!
 //! let text = "age,income,bought\n31,2.5,yes\n47,3.1,no\n";
 //! let options = ReadOptions { target: Some("bought".into()), ..ReadOptions::default() };
 //! let table = read_from(text.as_bytes(), "shop.csv", &options)?;
 //! assert_eq!(table.names, ["age", "income"]);
 //! assert_eq!(table.x, [31.0, 2.5, 47.0, 3.1]);
-//! let target = table.target.unwrap();
-//! assert!(target.is_classification());
-//! assert_eq!(target.labels()?.classes, ["no", "yes"]);
+//! let target = table.target.unwrap().to_target(Task::Auto)?;
+//! assert_eq!(target.classes().unwrap(), ["no", "yes"]);
 //! # Ok::<(), rffnet_data::DataError>(())
 //! ```
 //!
@@ -59,6 +58,7 @@ mod open;
 mod options;
 mod random;
 mod records;
+mod sample;
 mod simulate;
 mod sink;
 mod split;
@@ -66,12 +66,13 @@ mod table;
 mod target;
 mod write;
 
-pub use column::{Column, Labels, Task};
+pub use column::{Column, Task};
 pub use error::{DataError, ErrorKind};
 pub use folds::{Fold, folds, group_folds, stratified_folds, subsample, time_folds};
 pub use names::nearest;
 pub use open::{read, read_from};
 pub use options::{ColumnRef, Format, ReadOptions, Select};
+pub use sample::Sample;
 pub use simulate::Simulated;
 pub use split::{split, stratified_split};
 pub use table::Table;

@@ -3,9 +3,11 @@
 //!
 //! The width is known only at the end, so rows are kept sparse while reading and made dense afterwards.
 
+use rffnet::text::{count, plural};
+
 use crate::MAX_COLUMNS;
 use crate::cell::{self, At, Cell, Fault, Use, classify, fault_error};
-use crate::error::{DataError, count, plural, shown};
+use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, resolve};
 use crate::options::{ColumnRef, ReadOptions, Select};
@@ -106,7 +108,7 @@ fn next_line(input: &mut Input<'_>, line: &mut Vec<u8>, number: u64) -> Result<b
                 input.source(),
                 format_args!(
                     "line {number} is longer than {} characters; check that the file has one row per line",
-                    count(MAX_LINE as u64)
+                    count(MAX_LINE)
                 ),
             ));
         }
@@ -210,7 +212,7 @@ fn find_width(
                     "line {} has index {largest}, beyond the {} of --columns; raise --columns or correct \
                      the line",
                     rows.largest_line,
-                    count(width as u64)
+                    count(width)
                 ),
             ));
         }
@@ -232,11 +234,11 @@ fn find_width(
             format_args!(
                 "index {} (line {}) makes {} x {}, {} MB as a dense matrix, from a file of {} bytes; \
                  renumber the columns that occur from 1",
-                count(largest as u64),
+                count(largest),
                 rows.largest_line,
                 plural(rows.labels.len(), "row"),
                 plural(width, "column"),
-                count((dense / 1_000_000) as u64),
+                count(dense / 1_000_000),
                 count(bytes)
             ),
         ));

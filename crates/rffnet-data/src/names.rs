@@ -1,6 +1,8 @@
 //! Names: the nearest one to a misspelt name, and lists of names in messages.
 
-use crate::error::{count, shown};
+use rffnet::text::count;
+
+use crate::error::shown;
 
 /// Longer names are never typed by hand, and comparing them would be slow.
 const LONGEST: usize = 64;
@@ -78,7 +80,7 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, limit: u
         out.push_str(&format!("'{}'", shown(name)));
     }
     if head < total {
-        out.push_str(&format!(" and {} more", count((total - head) as u64)));
+        out.push_str(&format!(" and {} more", count(total - head)));
     }
     out
 }

@@ -1,8 +1,10 @@
 //! NumPy's `.npy`: one two-dimensional array of numbers, in either order of bytes and of rows and columns.
 
+use rffnet::text::{count, plural};
+
 use crate::MAX_COLUMNS;
 use crate::cell::{self, At, Cell, Fault, Use, fault_error};
-use crate::error::{DataError, count, plural};
+use crate::error::DataError;
 use crate::input::{BLOCK, Input};
 use crate::layout::{Layout, Role, made_up_names, resolve};
 use crate::npy_header::{Header, Kind, parse_header};
@@ -89,7 +91,7 @@ fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
             &source,
             format_args!(
                 "the .npy header claims {} bytes, more than any plain array needs; save the array again",
-                count(length as u64)
+                count(length)
             ),
         ));
     }
@@ -130,7 +132,7 @@ fn check_shape(source: &str, header: &Header) -> Result<Shape, DataError> {
             format_args!(
                 "the array has {} columns, more than {}; is it transposed?",
                 count(columns),
-                count(MAX_COLUMNS as u64)
+                count(MAX_COLUMNS)
             ),
         ));
     }

@@ -1,10 +1,11 @@
 //! Records of delimited text: quotes, line ends and limits, nothing about numbers.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use rffnet::text::count;
 
 use crate::MAX_COLUMNS;
 use crate::cell::decimal_comma;
-use crate::error::{DataError, count};
+use crate::error::DataError;
 use crate::input::{BLOCK, Input};
 
 /// No number and no class name is longer than this; a cell that is comes from an open quote or another
@@ -100,9 +101,9 @@ impl<'a> Records<'a> {
     fn grow_cells(&mut self, nout: usize, nend: usize, line: u64) -> Result<(), DataError> {
         let start = if nend == 0 { 0 } else { self.ends[nend - 1] };
         let limit = if nout - start > MAX_CELL {
-            format!("cell {} on line {line} is longer than {} characters", nend + 1, count(MAX_CELL as u64))
+            format!("cell {} on line {line} is longer than {} characters", nend + 1, count(MAX_CELL))
         } else if nout >= MAX_RECORD {
-            format!("the row on line {line} is longer than {} characters", count(MAX_RECORD as u64))
+            format!("the row on line {line} is longer than {} characters", count(MAX_RECORD))
         } else {
             self.cells.resize(2 * self.cells.len(), 0);
             return Ok(());
@@ -121,7 +122,7 @@ impl<'a> Records<'a> {
                 self.input.source(),
                 format_args!(
                     "line {line} has more than {} columns; check that the file has one row per line",
-                    count(MAX_COLUMNS as u64)
+                    count(MAX_COLUMNS)
                 ),
             ));
         }

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rffnet::text::count;
+
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, count, shown};
+use crate::error::{DataError, ErrorKind, shown};
 use crate::layout::made_up_names;
 use crate::names::nearest;
-use crate::random::{Stream, normal, shuffle, stream, uniform};
+use crate::random::{Stream, normal, seeded, shuffle, uniform};
 use crate::table::Table;
 
 /// A simulated set: columns `x1..xd` as the paper counts them, target `y`.
@@ -121,7 +123,7 @@ impl Simulated {
     /// assert_eq!(table.names[0], "x1");
     /// ```
     pub fn generate(self, rows: usize, seed: u64) -> Table {
-        let rng = &mut stream(seed);
+        let rng = &mut seeded(seed);
         let (x, y) = match self {
             Simulated::Classification => classification(rows, rng).shuffled(rng),
             Simulated::Moons => moons(rows, rng),
@@ -396,7 +398,7 @@ mod tests {
 
     #[test]
     fn clusters_stand_at_the_corners() {
-        let rng = &mut stream(8);
+        let rng = &mut seeded(8);
         let clusters = classification(40_000, rng);
         for (k, rows) in clusters.rows.chunks(10_000).enumerate() {
             let centre: Vec<f64> = (0..2).map(|j| moments(rows.iter().map(|(r, _)| r[j])).0).collect();

@@ -1,6 +1,6 @@
 //! Cutting rows into a training and a test part.
 
-use crate::random::{Stream, shuffle, stream};
+use crate::random::{Stream, seeded, shuffle};
 
 /// `(train, test)`: row numbers in ascending order, `fraction` of the rows in `test`.
 ///
@@ -13,7 +13,7 @@ use crate::random::{Stream, shuffle, stream};
 /// ```
 pub fn split(rows: usize, fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<usize> = (0..rows).collect();
-    shuffle(&mut order, &mut stream(seed));
+    shuffle(&mut order, &mut seeded(seed));
     let test = order.split_off(rows - test_rows(rows, fraction));
     sorted(order, test)
 }
@@ -21,7 +21,7 @@ pub fn split(rows: usize, fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) 
 /// As [`split`], with each class in both parts in proportion, to within a row; a class of one row stays in
 /// `train`.
 pub fn stratified_split(codes: &[u32], fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
-    let rng = &mut stream(seed);
+    let rng = &mut seeded(seed);
     let wanted = test_rows(codes.len(), fraction);
     let mut classes = by_class(codes);
     let counts = shares(&classes, wanted, codes.len(), rng);

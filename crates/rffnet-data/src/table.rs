@@ -1,5 +1,7 @@
 //! The table: what every reader returns.
 
+use rffnet::Matrix;
+
 use crate::column::Column;
 
 /// Rows of numbers, with a target and weights where there are any.
@@ -27,6 +29,14 @@ impl Table {
     /// The number of input columns.
     pub fn columns(&self) -> usize {
         self.names.len()
+    }
+
+    /// The inputs as the library takes them.
+    ///
+    /// # Errors
+    /// If they are not `rows x columns` numbers.
+    pub fn matrix(&self) -> Result<Matrix<'_>, rffnet::Error> {
+        Matrix::new(&self.x, self.rows, self.columns())
     }
 
     /// The inputs of one row; empty for a row that does not exist.

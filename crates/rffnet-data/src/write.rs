@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rffnet::text::plural;
 
 use crate::column::Column;
-use crate::error::plural;
 use crate::options::Format;
 use crate::table::Table;
 

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use rffnet_data::{Column, DataError, ErrorKind, ReadOptions, Table, read_from};
+use rffnet::OwnedTarget;
+use rffnet_data::{Column, DataError, ErrorKind, ReadOptions, Table, Task, read_from};
 
 fn options() -> ReadOptions {
     ReadOptions::default()
@@ -228,8 +229,8 @@ fn weights() {
 #[test]
 fn text_targets() {
     let table = read("a,y\n1,yes\n2,no\n3,yes\n", &target("y")).unwrap();
-    let labels = table.target.unwrap().labels().unwrap();
-    assert_eq!((labels.classes.join(" "), labels.codes), ("no yes".to_string(), vec![1, 0, 1]));
+    let expected = OwnedTarget::Labels { codes: vec![1, 0, 1], classes: vec!["no".into(), "yes".into()] };
+    assert_eq!(table.target.unwrap().to_target(Task::Auto).unwrap(), expected);
     assert!(read("a,y\n1,True\n2,True\n", &target("y")).unwrap().target.unwrap().is_classification());
     fails("a,y\n1,1\n2,2\n3,x\n4,4\n", &target("y"), &["row 3 (line 4), target column 'y' holds 'x'"]);
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rffnet_data::{Column, ReadOptions, Select, Simulated, Table, read_from, write};
+use rffnet_data::{Column, ReadOptions, Select, Simulated, Table, Task, read_from, write};
 
 const CASES: u64 = 100_000;
 const LARGEST_ALLOCATION: usize = 256 << 20;
@@ -185,7 +185,11 @@ fn run(name: &str, seed: u64, damaged: impl Fn(&mut Chance) -> Vec<u8>) {
             Ok(table) => {
                 assert!(is_sound(&table, options.missing), "case {case} of {name}: {table:?} from {bytes:?}");
                 if let Some(target) = &table.target {
-                    let _ = (target.is_classification(), target.labels(), target.numbers());
+                    let _ = (
+                        target.is_classification(),
+                        target.to_target(Task::Classification),
+                        target.numbers(),
+                    );
                 }
                 tables += 1;
             }

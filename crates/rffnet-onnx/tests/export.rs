@@ -29,7 +29,7 @@ fn signal(row: &[f32]) -> f64 {
 }
 
 fn quick() -> Params {
-    Params { effort: Some(Effort::Quick), random_features: Some(40), epochs: Some(8), ..Params::default() }
+    Params::new().effort(Effort::Quick).random_features(40).epochs(8)
 }
 
 fn fitted(params: &Params, x: &[f32], y: Target<'_>) -> Model {
@@ -103,7 +103,7 @@ fn occurrences(graph: &read::Model, op: &str) -> usize {
 
 #[test]
 fn a_committee_with_linear_terms() {
-    let params = Params { committee: Some(3), ..quick() };
+    let params = quick().committee(3);
     let (model, graph) = regression(&params, 1, |row| 500.0 + 20.0 * signal(row), false);
     assert_eq!((model.committee(), occurrences(&graph, "Cos")), (3, 3));
     assert_eq!(occurrences(&graph, "MatMul"), 7, "two a network, and the linear terms");
@@ -111,15 +111,15 @@ fn a_committee_with_linear_terms() {
 
 #[test]
 fn one_network_without_linear_terms() {
-    let params = Params { committee: Some(1), linear: Some(false), ..quick() };
+    let params = quick().committee(1).linear(false);
     let (_, graph) = regression(&params, 1, signal, false);
     assert_eq!(occurrences(&graph, "MatMul"), 2);
 }
 
 #[test]
 fn learned_and_heavy_tailed_spectra() {
-    regression(&Params { spectrum: Some(SpectrumMode::Learned), ..quick() }, 1, signal, false);
-    regression(&Params { kernel: Some(Kernel::Matern32), ..quick() }, 1, signal, false);
+    regression(&quick().spectrum(SpectrumMode::Learned), 1, signal, false);
+    regression(&quick().kernel(Kernel::Matern32), 1, signal, false);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn skew_is_evened() {
 
 #[test]
 fn missing_values_of_evened_columns_are_the_mean() {
-    let graph = skewed(&Params { missing: Some(Missing::Mean), ..quick() }, true);
+    let graph = skewed(&quick().missing(Missing::Mean), true);
     assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 1));
 }
 
@@ -190,28 +190,27 @@ fn several_outputs() {
 
 #[test]
 fn the_paper_preset_has_no_guard() {
-    let params =
-        Params { preset: Preset::Paper, epochs: Some(5), random_features: Some(50), ..Params::default() };
+    let params = Params::new().preset(Preset::Paper).epochs(5).random_features(50);
     let (_, graph) = regression(&params, 1, signal, false);
     assert_eq!((occurrences(&graph, "Max"), occurrences(&graph, "IsNaN")), (0, 0));
 }
 
 #[test]
 fn missing_values_are_the_mean() {
-    let (_, graph) = regression(&Params { missing: Some(Missing::Mean), ..quick() }, 1, signal, true);
+    let (_, graph) = regression(&quick().missing(Missing::Mean), 1, signal, true);
     assert_eq!((occurrences(&graph, "IsNaN"), occurrences(&graph, "Where")), (1, 1));
 }
 
 #[test]
 fn expected_counts() {
-    let params = Params { loss: Some(LossKind::Poisson), ..quick() };
+    let params = quick().loss(LossKind::Poisson);
     let (_, graph) = regression(&params, 1, |row| (3.0 + 2.0 * signal(row)).max(0.0).round(), false);
     assert_eq!(occurrences(&graph, "Exp"), 1);
 }
 
 #[test]
 fn only_the_columns_a_network_looks_at() {
-    let (model, _) = regression(&Params { committee: Some(1), ..quick() }, 1, signal, false);
+    let (model, _) = regression(&quick().committee(1), 1, signal, false);
     let new = rows(3, 50);
     let matrix = Matrix::new(&new, 50, COLUMNS).expect("a matrix");
     for keep in [&[0][..], &[0, 2], &[]] {
@@ -227,7 +226,7 @@ fn only_the_columns_a_network_looks_at() {
 #[test]
 fn the_guard_holds_far_away() {
     let steep = |row: &[f32]| 5.0 * f64::from(row[0]) + signal(row);
-    let (model, graph) = regression(&Params { committee: Some(1), ..quick() }, 1, steep, false);
+    let (model, graph) = regression(&quick().committee(1), 1, steep, false);
     let far: Vec<f32> = rows(4, 40).chunks(COLUMNS).flat_map(|r| [r[0] * 30.0, r[1], r[2], r[3]]).collect();
     let expected = model.predict(Matrix::new(&far, 40, COLUMNS).expect("a matrix")).expect("predictions");
     let got = run(&graph, tensor(&far));
@@ -271,13 +270,13 @@ fn classification(params: &Params, classes: &[&str], label_type: u64) -> read::M
 fn two_classes() {
     let graph = classification(&quick(), &["no", "yes"], 8);
     assert_eq!(graph.properties["classes"], r#"["no","yes"]"#);
-    classification(&Params { solver: SolverKind::Adam, ..quick() }, &["hélas, \"non\"", ""], 8);
+    classification(&quick().solver(SolverKind::Adam), &["hélas, \"non\"", ""], 8);
 }
 
 #[test]
 fn several_classes() {
     classification(&quick(), &["low", "middle", "high"], 8);
-    let params = Params { preset: Preset::Paper, random_features: Some(50), ..Params::default() };
+    let params = Params::new().preset(Preset::Paper).random_features(50);
     classification(&params, &["a", "b", "c", "d"], 8);
 }
 

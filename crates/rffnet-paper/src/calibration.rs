@@ -110,13 +110,12 @@ fn parts(sorted: &[(f64, bool)]) -> Vec<&[(f64, bool)]> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use rand::{Rng, SeedableRng};
-    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rffnet::numerics::random::{seeded, uniform};
 
     /// Labels drawn from probabilities; what is predicted may differ.
     fn drawn(n: usize, predicted: impl Fn(f64) -> f64) -> Vec<(f64, bool)> {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut uniform = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let mut rng = seeded(1);
+        let mut uniform = || uniform(&mut rng);
         (0..n)
             .map(|_| {
                 let p = uniform();

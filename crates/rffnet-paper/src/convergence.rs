@@ -6,8 +6,9 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use rffnet::{Data, Fit, Params, Progress, SolverKind, SpectrumMode, metrics};
-use rffnet_compare::{Known, Part as Half, Source, read_pair};
+use rffnet::text::{count, plural};
+use rffnet::{Data, Fit, OwnedTarget, Params, Progress, SolverKind, SpectrumMode, metrics};
+use rffnet_compare::{Part as Half, Source, read_pair};
 use rffnet_data::Simulated;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::scores::threads;
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS};
-use crate::stats::{count, figure, plural};
+use crate::stats::figure;
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 
@@ -38,10 +39,10 @@ struct Method {
 
 /// The paper's own comes first: the others are measured against it.
 fn methods(seed: u64) -> [Method; 4] {
-    let base = Params { seed, validation_fraction: Some(HELD_OUT), ..Params::default() };
-    let paper = Params { preset: rffnet::Preset::Paper, ..base.clone() };
-    let adam = Params { solver: SolverKind::Adam, ..base.clone() };
-    let fixed = Params { solver: SolverKind::Varpro, spectrum: Some(SpectrumMode::Fixed), ..base.clone() };
+    let base = Params::new().seed(seed).validation_fraction(HELD_OUT);
+    let paper = base.clone().preset(rffnet::Preset::Paper);
+    let adam = base.clone().solver(SolverKind::Adam);
+    let fixed = base.clone().solver(SolverKind::Varpro).spectrum(SpectrumMode::Fixed);
     [
         Method { label: "Adam, preset paper", options: "`--preset paper`", params: paper },
         Method { label: "Adam, our settings", options: "`--solver adam`", params: adam },
@@ -123,7 +124,7 @@ fn measure(bench: &Bench<'_>, rows: usize, methods: &[Method]) -> Result<Vec<Run
     let part = |part| Source::Simulated { set: SET, rows, test_rows: TEST_ROWS, seed, part };
     let (train, test) = read_pair(&part(Half::Train), &part(Half::Test)).map_err(|e| refused(&e))?;
     let (data, held) = (train.data().map_err(|e| refused(&e))?, test.data().map_err(|e| refused(&e))?);
-    let Known::Values(truth) = &test.known else {
+    let OwnedTarget::Values { values: truth, .. } = &test.target else {
         return Err(Error::new(format!("{SET} has no numbers to learn")).into());
     };
     let pool = bench.pool()?;

@@ -1,7 +1,8 @@
 //! Figures D.5-D.7 and E.8-E.10: losses and relevances along the epochs, one setting changed at a time.
 
 use rayon::prelude::*;
-use rffnet::{Data, Fit, Init, Kernel, Matrix, Params, SolverKind, Target};
+use rffnet::text::{count, plural};
+use rffnet::{Data, Fit, Init, Kernel, Params, SolverKind, Target};
 use rffnet_data::{Column, Simulated};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::relevance::bars;
 use crate::settings::REGRESSION;
-use crate::stats::{Spread, count, plural};
+use crate::stats::Spread;
 use crate::svg::{PALETTE, ramp};
 use crate::{Error, Experiment};
 
@@ -44,10 +45,10 @@ fn choice(i: usize, label: &str, params: Params) -> Choice {
 
 /// What is compared, how often it is repeated, what there is to say.
 fn study(experiment: Experiment) -> (Vec<Choice>, usize, &'static str) {
-    let base = || Params { solver: SolverKind::PalmAdam, ..Params::paper() };
+    let base = || Params::paper().solver(SolverKind::PalmAdam);
     match experiment {
         Experiment::FigD5 => {
-            let of = |i, label, kernel| choice(i, label, Params { kernel: Some(kernel), ..base() });
+            let of = |i, label, kernel| choice(i, label, base().kernel(kernel));
             let choices = vec![
                 of(0, "Gaussian density (Gaussian kernel)", Kernel::Gaussian),
                 of(1, "Laplace density (Cauchy kernel)", Kernel::Cauchy),
@@ -60,7 +61,7 @@ fn study(experiment: Experiment) -> (Vec<Choice>, usize, &'static str) {
             )
         }
         Experiment::FigD6 => {
-            let of = |i, label, init| choice(i, label, Params { init: Some(init), ..base() });
+            let of = |i, label, init| choice(i, label, base().init(init));
             let choices = vec![
                 of(0, "Constant", Init::Constant),
                 of(1, "Regressor", Init::Regressor),
@@ -69,7 +70,7 @@ fn study(experiment: Experiment) -> (Vec<Choice>, usize, &'static str) {
             (choices, 20, "Relevances start in three ways. The Restarter's trial epochs are not shown.")
         }
         Experiment::FigD7 => {
-            let of = |i, label, solver| choice(i, label, Params { solver, ..Params::paper() });
+            let of = |i, label, solver| choice(i, label, Params::paper().solver(solver));
             let choices = vec![
                 of(0, "Adam", SolverKind::Adam),
                 of(1, "SGD", SolverKind::Sgd),
@@ -87,7 +88,7 @@ fn lambdas() -> Vec<Choice> {
     let last = LAMBDAS.len() - 1;
     let of = |(i, &lambda): (usize, &f64)| Choice {
         label: format!("λ = {lambda}"),
-        params: Params { alpha: Some(lambda), ..Params::paper() },
+        params: Params::paper().alpha(lambda),
         style: Style { colour: ramp(0.9 * i as f64 / last as f64), dash: i },
     };
     LAMBDAS.iter().enumerate().map(of).collect()
@@ -105,15 +106,15 @@ fn curves(
     let all = rows + VALIDATION_ROWS;
     let (cache, seed) = (&bench.cache, bench.request.seed);
     let one = |replica: usize| {
-        let params = Params {
-            seed: seed.wrapping_add(replica as u64),
-            random_features: Some(features),
-            batch_size: Some(batch),
-            epochs: Some(EPOCHS),
-            patience: Some(EPOCHS),
-            validation_fraction: Some(VALIDATION_ROWS as f64 / all as f64),
-            ..choice.params.clone()
-        };
+        let params = choice
+            .params
+            .clone()
+            .seed(seed.wrapping_add(replica as u64))
+            .random_features(features)
+            .batch_size(batch)
+            .epochs(EPOCHS)
+            .patience(EPOCHS)
+            .validation_fraction(VALIDATION_ROWS as f64 / all as f64);
         let name = format!("curve-{}-{rows}-{replica}", set.name());
         cache.get(&name, &("curve", set.name(), all, &params), || fit(set, all, &params))
     };
@@ -125,7 +126,7 @@ fn fit(set: Simulated, rows: usize, params: &Params) -> Result<Curve, Fault> {
     let Some(Column::Numbers(y)) = &table.target else {
         return Err(Error::new(format!("{set} has no numbers to learn")).into());
     };
-    let x = Matrix::new(&table.x, table.rows, table.columns()).map_err(Error::from)?;
+    let x = table.matrix().map_err(Error::from)?;
     let data = Data::new(x, Target::Values { values: y, outputs: 1 });
     let model = Fit::new(params).run(&data).map_err(|e| Fault::Refused(e.to_string()))?;
     let losses = model.history().losses().iter();

@@ -1,9 +1,10 @@
 //! Tables C.5 and D.6: the real sets, and the kernels.
 
+use rffnet::text::count;
+
 use crate::bench::Bench;
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::stats::count;
 use crate::{Experiment, REAL_SETS};
 
 /// Table C.5, with what was found in the folder of data.

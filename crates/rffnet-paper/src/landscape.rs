@@ -3,17 +3,16 @@
 //! The target is f*(x) = a k(x1, x) with relevances θ* on both columns; for each θ the head is a z(θ o x1), which is right
 //! where θ = ±θ*. What is drawn is the mean squared difference of the two functions over n rows.
 
-use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal, Uniform};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
+use rffnet::numerics::random::seeded;
+use rffnet::text::count;
 
 use crate::axis::Axis;
 use crate::bench::Bench;
 use crate::chart::{Chart, Mark, Panel};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::stats::count;
 use crate::{Error, Experiment};
 
 /// Relevances run from minus this to this.
@@ -39,7 +38,7 @@ struct World {
 
 impl World {
     fn new(rows: usize, features: usize, truth: f64, seed: u64) -> Result<Self, Error> {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut rng = seeded(seed);
         let mut pair = |_| -> [f64; 2] { [StandardNormal.sample(&mut rng), StandardNormal.sample(&mut rng)] };
         let centre = pair(0);
         let rows = (0..rows).map(&mut pair).collect();

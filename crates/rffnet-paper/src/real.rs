@@ -13,11 +13,11 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
 
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rffnet::{Data, Matrix, Target};
+use rand::Rng;
+use rffnet::Data;
+use rffnet::numerics::random::{seeded, shuffle_by};
 use rffnet_compare::{Source, write_snapshot};
-use rffnet_data::{Column, Labels, Table};
+use rffnet_data::{Column, Table, Task};
 use tempfile::TempDir;
 
 use crate::Error;
@@ -70,12 +70,9 @@ impl Real {
 
     /// Training and test rows of a fold, in shuffled order.
     pub(crate) fn fold(&self, fold: usize, seed: u64) -> (Vec<usize>, Vec<usize>) {
-        let n = self.table.rows;
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        for i in (1..n).rev() {
-            order.swap(i, below(&mut rng, i as u64 + 1) as usize);
-        }
+        let mut order: Vec<usize> = (0..self.table.rows).collect();
+        let mut rng = seeded(seed);
+        shuffle_by(&mut order, |n| below(&mut rng, n as u64) as usize);
         let test = order.drain(self.held_out(fold)).collect();
         (order, test)
     }
@@ -112,15 +109,9 @@ impl Real {
         let failed =
             |e: &dyn std::fmt::Display| Error::new(format!("{}: the rows could not be kept: {e}", self.name));
         let column = self.table.target.as_ref().ok_or_else(|| failed(&"there is no target"))?;
-        let labels: Labels;
-        let target = if self.is_classification() {
-            labels = column.labels()?;
-            Target::Labels { codes: &labels.codes, classes: &labels.classes }
-        } else {
-            Target::Values { values: column.numbers()?, outputs: 1 }
-        };
-        let x = Matrix::new(&self.table.x, self.table.rows, self.table.columns())?;
-        let data = Data { names: Some(&self.table.names), ..Data::new(x, target) };
+        let task = if self.is_classification() { Task::Classification } else { Task::Regression };
+        let target = column.to_target(task)?;
+        let data = Data { names: Some(&self.table.names), ..Data::new(self.table.matrix()?, target.view()) };
         let folder = TempDir::with_prefix("rffnet-").map_err(|e| failed(&e))?;
         write_snapshot(&folder.path().join("rows"), &data).map_err(|e| failed(&e))?;
         Ok(folder)

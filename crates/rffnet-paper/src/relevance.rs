@@ -1,5 +1,6 @@
 //! Figures 2 and 4: the relevances of columns.
 
+use rffnet::text::count;
 use rffnet_compare::Kind;
 
 use crate::axis::{Axis, Kind as Scale};
@@ -9,7 +10,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::scores::{Set, cell};
 use crate::settings::{REGRESSION, ROWS, Variant, variants};
-use crate::stats::{count, figure};
+use crate::stats::figure;
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 

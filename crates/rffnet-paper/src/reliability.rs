@@ -1,6 +1,9 @@
 //! Beyond the paper: whether predicted probabilities are the shares they claim to be.
 
-use rffnet_compare::{Job, Kind, Known, ModelSpec, Prediction, read_pair};
+use rffnet::OwnedTarget;
+use rffnet::scores::Prediction;
+use rffnet::text::{count, plural};
+use rffnet_compare::{Job, Kind, ModelSpec, read_pair};
 use rffnet_data::Simulated;
 use serde::Serialize;
 
@@ -14,7 +17,6 @@ use crate::page::{Page, Part};
 use crate::relevance::networks;
 use crate::scores::{Set, size_note};
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS, Variant};
-use crate::stats::{count, plural};
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 
@@ -66,10 +68,10 @@ fn cell(
 fn predict(job: &Job) -> Result<Vec<(f64, bool)>, Error> {
     let failed = |e: rffnet_compare::Error| Error::new(e.to_string());
     let (train, test) = read_pair(&job.train, &job.test).map_err(failed)?;
-    let fitted = job.fit(&train.data().map_err(failed)?).map_err(failed)?;
-    let prediction = fitted.predict(test.data().map_err(failed)?.x).map_err(failed)?;
-    match (prediction, &test.known) {
-        (Prediction::Probabilities(p), Known::Labels { codes, classes }) if classes.len() == 2 => {
+    let fitted = job.fit(&train.data()?).map_err(failed)?;
+    let prediction = fitted.predict(test.data()?.x).map_err(failed)?;
+    match (prediction, &test.target) {
+        (Prediction::Probabilities(p), OwnedTarget::Labels { codes, classes }) if classes.len() == 2 => {
             Ok(p.chunks_exact(2).map(|p| p[1]).zip(codes.iter().map(|&code| code == 1)).collect())
         }
         _ => Err(Error::new("there are no probabilities of two classes")),

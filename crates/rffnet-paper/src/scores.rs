@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rffnet::text::{count, plural};
 use rffnet_compare::{Job, Kind, ModelSpec, Part as Half, Source};
 use rffnet_data::Simulated;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::grid::Grid;
 use crate::page::{Page, Part};
 use crate::real::Real;
 use crate::settings::{QUICK_REPLICAS, QUICK_ROWS, REGRESSION, REPLICAS, ROWS, TEST_ROWS, Variant, variants};
-use crate::stats::{Spread, count, plural};
+use crate::stats::Spread;
 use crate::{Error, Experiment, Published, published};
 
 /// What is measured in a cell.

@@ -1,7 +1,8 @@
 //! Figure 3: how many of the columns that TopK selects are false, and how many of the true ones it finds.
 
 use rayon::prelude::*;
-use rffnet::{Data, Fit, Matrix, Params, Target, select};
+use rffnet::text::{count, plural};
+use rffnet::{Data, Fit, Params, Target, select};
 use rffnet_data::{Column, Simulated, Table};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::cache::Fault;
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::stats::{Spread, count, plural};
+use crate::stats::Spread;
 use crate::svg::PALETTE;
 use crate::{Error, Experiment};
 
@@ -54,8 +55,7 @@ fn data(table: &Table) -> Result<Data<'_>, Error> {
     let Some(Column::Numbers(values)) = &table.target else {
         return Err(Error::new(format!("{} has no numbers to learn", table.source)));
     };
-    let x = Matrix::new(&table.x, table.rows, table.columns())?;
-    Ok(Data::new(x, Target::Values { values, outputs: 1 }))
+    Ok(Data::new(table.matrix()?, Target::Values { values, outputs: 1 }))
 }
 
 /// A line of the figure.
@@ -155,9 +155,8 @@ fn replicas_of(
 ) -> Result<Vec<Result<Selected, String>>, Error> {
     let (cache, seed) = (&bench.cache, bench.request.seed);
     let one = |replica: usize| {
-        let preset =
-            if auto { Params::default() } else { Params { batch_size: Some(batch), ..Params::paper() } };
-        let params = Params { seed: seed.wrapping_add(replica as u64), ..preset };
+        let preset = if auto { Params::default() } else { Params::paper().batch_size(batch) };
+        let params = preset.seed(seed.wrapping_add(replica as u64));
         let name = format!("topk-{}-{rows}-{replica}", set.name());
         cache.get(&name, &("topk", set.name(), rows, &params), || select_columns(set, rows, &params))
     };

@@ -89,8 +89,8 @@ impl Variant {
 pub(crate) fn paper_params(set: &str) -> Params {
     let paper = Params::paper();
     match set {
-        "abalone" | "compact" | "powerplant" | "a9a" | "w8a" => Params { lr: Some(1e-2), ..paper },
-        "yearprediction" => Params { random_features: Some(1_000), alpha: Some(1e-4), ..paper },
+        "abalone" | "compact" | "powerplant" | "a9a" | "w8a" => paper.lr(1e-2),
+        "yearprediction" => paper.random_features(1_000).alpha(1e-4),
         _ => paper,
     }
 }

@@ -57,24 +57,6 @@ pub(crate) fn figure(value: f64) -> String {
     format!("{value:.*}", decimals(value))
 }
 
-/// A count with separated thousands: `10,000`.
-pub(crate) fn count(n: usize) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `1 row`, `2 rows`.
-pub(crate) fn plural(n: usize, what: &str) -> String {
-    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,7 +78,5 @@ mod tests {
             [0.0123, 0.5, 12.345, 345.67, 8680.3].map(figure),
             ["0.0123", "0.500", "12.35", "345.7", "8680"]
         );
-        assert_eq!([1, 999, 1000, 11_000_000].map(count), ["1", "999", "1,000", "11,000,000"]);
-        assert_eq!((plural(1, "row"), plural(2, "row")), ("1 row".into(), "2 rows".into()));
     }
 }

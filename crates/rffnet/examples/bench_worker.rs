@@ -43,14 +43,7 @@ fn columns(n: usize, d: usize) -> Vec<f32> {
 }
 
 fn params(s: usize, batch: usize, epochs: usize) -> Params {
-    Params {
-        random_features: Some(s),
-        batch_size: Some(batch),
-        epochs: Some(epochs),
-        lr: Some(1e-3),
-        validation_fraction: Some(0.0),
-        ..Params::paper()
-    }
+    Params::paper().random_features(s).batch_size(batch).epochs(epochs).lr(1e-3).validation_fraction(0.0)
 }
 
 fn fit(

@@ -21,6 +21,73 @@ pub enum Target<'a> {
     },
 }
 
+/// A [`Target`] that owns its arrays.
+///
+/// ```
+/// use rffnet::OwnedTarget;
+/// let target = OwnedTarget::from(vec![1.0, 2.0, 4.0]);
+/// assert_eq!(target.take(&[2, 0]), OwnedTarget::Values { values: vec![4.0, 1.0], outputs: 1 });
+/// assert_eq!(target.classes(), None);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub enum OwnedTarget {
+    /// Regression: `rows x outputs` numbers, row-major.
+    Values {
+        /// The numbers.
+        values: Vec<f64>,
+        /// Columns of the target.
+        outputs: usize,
+    },
+    /// Classification: for each row an index into `classes`.
+    Labels {
+        /// One index per row.
+        codes: Vec<u32>,
+        /// The labels the indices stand for.
+        classes: Vec<String>,
+    },
+}
+
+/// One number per row.
+impl From<Vec<f64>> for OwnedTarget {
+    fn from(values: Vec<f64>) -> Self {
+        Self::Values { values, outputs: 1 }
+    }
+}
+
+impl OwnedTarget {
+    /// As the library takes it.
+    pub fn view(&self) -> Target<'_> {
+        match self {
+            Self::Values { values, outputs } => Target::Values { values, outputs: *outputs },
+            Self::Labels { codes, classes } => Target::Labels { codes, classes },
+        }
+    }
+
+    /// The classes; `None` for numbers.
+    pub fn classes(&self) -> Option<&[String]> {
+        match self {
+            Self::Values { .. } => None,
+            Self::Labels { classes, .. } => Some(classes),
+        }
+    }
+
+    /// The given rows, in the given order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn take(&self, rows: &[usize]) -> Self {
+        match self {
+            Self::Values { values, outputs } => Self::Values {
+                values: rows.iter().flat_map(|&i| &values[i * outputs..(i + 1) * outputs]).copied().collect(),
+                outputs: *outputs,
+            },
+            Self::Labels { codes, classes } => {
+                Self::Labels { codes: rows.iter().map(|&i| codes[i]).collect(), classes: classes.clone() }
+            }
+        }
+    }
+}
+
 /// Training or evaluation data: columns, target and, if wanted, row weights and column names.
 ///
 /// ```

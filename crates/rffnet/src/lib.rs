@@ -59,16 +59,19 @@ mod problem;
 mod resume;
 mod ridge;
 mod rows;
+pub mod scores;
 pub mod select;
 #[doc(hidden)]
 pub mod simd;
 mod solver;
 mod spectrum;
+#[doc(hidden)]
+pub mod text;
 mod training;
 mod transform;
 mod validation;
 
-pub use data::{Data, Target};
+pub use data::{Data, OwnedTarget, Target};
 pub use error::Error;
 pub use features::RandomFeatures;
 pub use fit::Fit;

@@ -173,14 +173,12 @@ mod tests {
     }
 
     fn descent() -> Params {
-        Params {
-            solver: SolverKind::Adam,
-            schedule: Some(Schedule::Constant),
-            lr: Some(1e-3),
-            epochs: Some(5),
-            validation_fraction: Some(0.0),
-            ..Params::default()
-        }
+        Params::new()
+            .solver(SolverKind::Adam)
+            .schedule(Schedule::Constant)
+            .lr(1e-3)
+            .epochs(5)
+            .validation_fraction(0.0)
     }
 
     fn last_loss(model: &Model) -> f64 {
@@ -209,7 +207,7 @@ mod tests {
         let data =
             Data::new(Matrix::new(&x, 300, 2).expect("fits"), Target::Values { values: &y, outputs: 1 });
         let exact = Fit::new(&Params::default()).run(&data).expect("can be learned");
-        let params = Params { lr: Some(1e-5), epochs: Some(1), ..descent() };
+        let params = descent().lr(1e-5).epochs(1);
         let second = exact.resume(&params, &data, &mut Silent).expect("goes on");
         assert_eq!(second.committee(), exact.committee());
         let (a, b) = (exact.predict(data.x).expect("predicts"), second.predict(data.x).expect("predicts"));

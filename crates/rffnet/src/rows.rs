@@ -130,7 +130,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// Hands over the given rows, one by one, in their order.
-    pub(crate) fn for_each_row(&self, rows: &[usize], mut take: impl FnMut(&[f32])) {
+    pub fn for_each_row(&self, rows: &[usize], mut take: impl FnMut(&[f32])) {
         let d = self.columns;
         match self.source {
             Source::Dense(data) => rows.iter().for_each(|&i| take(&data[i * d..(i + 1) * d])),
@@ -159,7 +159,7 @@ impl<'a> Matrix<'a> {
     }
 
     /// The first cell, in the order of the rows, that is `wanted`: its row, its column, its value.
-    pub(crate) fn find(&self, wanted: impl Fn(f32) -> bool) -> Option<(usize, usize, f32)> {
+    pub fn find(&self, wanted: impl Fn(f32) -> bool) -> Option<(usize, usize, f32)> {
         let d = self.columns;
         let place = |first: usize, cells: &[f32]| {
             let at = cells.iter().position(|&v| wanted(v))?;

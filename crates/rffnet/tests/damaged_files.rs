@@ -53,8 +53,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let labels = codes(&x, 2, |r| u32::from(r[0] > 0.0) + u32::from(r[0] > 0.6));
     let yes_no: Vec<u32> = labels.iter().map(|&c| c.min(1)).collect();
     let classes = names(&["a", "b", "c"]);
-    let params = Params { random_features: Some(5), epochs: Some(2), ..quick() };
-    let exact = Params { solver: SolverKind::Varpro, committee: Some(2), ..params.clone() };
+    let params = quick().random_features(5).epochs(2);
+    let exact = params.clone().solver(SolverKind::Varpro).committee(2);
     let models = [
         fit(&params, &regression(&x, 2, &y)),
         fit(&params, &classification(&x, 2, &labels, &classes)),

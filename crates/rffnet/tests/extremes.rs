@@ -35,7 +35,7 @@ fn constant_columns_are_left_out_with_a_warning() {
     column(&mut x, 4, 3, |_, _| 0.0);
     let y = target(&x, 4, |r| r[0] as f64);
     let columns = names(&["size", "same", "noise", "zero"]);
-    for params in [quick(), Params { epochs: Some(20), ..Params::paper() }] {
+    for params in [quick(), Params::paper().epochs(20)] {
         let model = sound(&params, &Data { names: Some(&columns), ..regression(&x, 4, &y) });
         for j in [1, 3] {
             assert_eq!((model.relevances()[j], model.importances()[j]), (0.0, 0.0));
@@ -50,7 +50,7 @@ fn constant_columns_are_left_out_with_a_warning() {
         assert_eq!(bits(&a), bits(&b));
     }
     for init in [rffnet::Init::Restarter, rffnet::Init::Regressor] {
-        let model = sound(&Params { init: Some(init), ..quick() }, &regression(&x, 4, &y));
+        let model = sound(&quick().init(init), &regression(&x, 4, &y));
         assert_eq!((model.relevances()[1], model.relevances()[3]), (0.0, 0.0), "{init}");
     }
 }
@@ -137,7 +137,7 @@ fn one_row_is_refused_and_two_are_enough() {
     assert!(text.contains("at least 2 are needed"), "{text}");
     for preset in [Preset::Auto, Preset::Paper] {
         for validation in [0.0, 0.1, 0.9] {
-            let params = Params { preset, validation_fraction: Some(validation), ..quick() };
+            let params = quick().preset(preset).validation_fraction(validation);
             sound(&params, &regression(&x, 2, &[1.0, 2.0]));
             sound(&params, &classification(&x, 2, &[1, 0], &classes));
         }
@@ -190,7 +190,7 @@ fn odd_shapes_fit() {
 fn the_paper_preset_makes_steps_on_fewer_rows_than_a_batch() {
     let x = normal_rows(60, 2, 77);
     let y = target(&x, 2, |r| (r[0] as f64).sin());
-    let params = Params { lr: Some(1e-2), alpha: Some(1e-3), patience: Some(100), ..Params::paper() };
+    let params = Params::paper().lr(1e-2).alpha(1e-3).patience(100);
     let model = fit(&params, &regression(&x, 2, &y));
     let losses = &model.summary().losses;
     assert!(losses.last().unwrap().train < 0.2 * losses[0].train);
@@ -203,7 +203,7 @@ fn a_row_far_away_gets_a_finite_prediction_or_a_sentence() {
     let y = target(&x, 2, |r| r[0] as f64);
     let counts = target(&x, 2, |r| r[0].abs() as f64);
     for (loss, y) in [(LossKind::Squared, &y), (LossKind::Poisson, &counts)] {
-        let model = fit(&Params { loss: Some(loss), ..quick() }, &regression(&x, 2, y));
+        let model = fit(&quick().loss(loss), &regression(&x, 2, y));
         for far in [1e4, -1e10, 1e20, 1e30, f32::MAX, f32::MIN, 1e-45] {
             match model.predict(matrix(&[0.0, 0.0, far, 0.0, far, -far], 2)) {
                 Ok(p) => assert!(p.iter().all(|v| v.is_finite()), "{far}: {p:?}"),
@@ -232,7 +232,7 @@ fn missing_and_infinite_cells_are_refused_by_row_and_column() {
     for bad in [f32::INFINITY, f32::NEG_INFINITY] {
         x[3 * 2] = bad;
         for missing in [Missing::Error, Missing::Mean] {
-            let text = refusal(&Params { missing: Some(missing), ..quick() }, &regression(&x, 3, &y));
+            let text = refusal(&quick().missing(missing), &regression(&x, 3, &y));
             assert!(text.starts_with("row 3, column 'x1' is ") && text.contains("inf"), "{text}");
         }
     }
@@ -245,7 +245,7 @@ fn a_target_that_is_not_finite_is_refused_by_row() {
         let mut y = vec![1.0; 60];
         y[25] = bad;
         let data = Data::new(matrix(&x, 3), Target::Values { values: &y, outputs: 2 });
-        let text = refusal(&Params { missing: Some(Missing::Mean), ..quick() }, &data);
+        let text = refusal(&quick().missing(Missing::Mean), &data);
         assert!(text.starts_with("row 13, column 'target' is "), "{text}");
     }
 }
@@ -256,8 +256,7 @@ fn a_missing_cell_is_the_training_mean_bit_for_bit() {
     let mut x = normal_rows(60, 2, 81);
     column(&mut x, 2, 1, |i, _| [1.0, 3.0, f32::NAN, 2.0, 0.0, 4.0][i % 6]);
     let y = target(&x, 2, |r| r[0] as f64 + if r[1].is_nan() { 2.0 } else { r[1] as f64 });
-    let params =
-        Params { missing: Some(Missing::Mean), epochs: Some(100), validation_fraction: Some(0.0), ..quick() };
+    let params = quick().missing(Missing::Mean).epochs(100).validation_fraction(0.0);
     let model = fit(&params, &regression(&x, 2, &y));
     let mut filled = x.clone();
     column(&mut filled, 2, 1, |_, v| if v.is_nan() { 2.0 } else { v });
@@ -277,7 +276,7 @@ fn a_column_that_is_all_missing_counts_as_constant() {
     let mut x = normal_rows(60, 2, 82);
     column(&mut x, 2, 1, |_, _| f32::NAN);
     let y = target(&x, 2, |r| r[0] as f64);
-    let model = sound(&Params { missing: Some(Missing::Mean), ..quick() }, &regression(&x, 2, &y));
+    let model = sound(&quick().missing(Missing::Mean), &regression(&x, 2, &y));
     assert_eq!(model.relevances()[1], 0.0);
     assert!(model.summary().warnings[0].contains("'x2' is constant"));
 }
@@ -300,7 +299,7 @@ fn a_target_too_large_to_square_is_refused() {
     let x = normal_rows(40, 2, 84);
     let y = target(&x, 2, |r| 1e200 * r[0] as f64);
     for preset in [Preset::Auto, Preset::Paper] {
-        let text = refusal(&Params { preset, ..quick() }, &regression(&x, 2, &y));
+        let text = refusal(&quick().preset(preset), &regression(&x, 2, &y));
         assert!(text.contains("too large") && text.contains("rescale"), "{text}");
     }
     let y = target(&x, 2, |r| 1e39 * r[0] as f64);
@@ -313,7 +312,7 @@ fn the_paper_preset_takes_a_target_of_1e30_or_says_why_not() {
     let x = normal_rows(200, 2, 85);
     let y = target(&x, 2, |r| 1e30 * r[0] as f64);
     for solver in [rffnet::SolverKind::Adam, rffnet::SolverKind::Sgd] {
-        let params = Params { solver, epochs: Some(10), ..Params::paper() };
+        let params = Params::paper().solver(solver).epochs(10);
         match Fit::new(&params).run(&regression(&x, 2, &y)) {
             Ok(model) => {
                 assert!(model.predict(matrix(&x, 2)).unwrap().iter().all(|v| v.is_finite()));
@@ -386,7 +385,7 @@ fn a_target_whose_outputs_do_not_divide_it_is_refused() {
 fn as_many_epochs_as_there_are_numbers_can_be_asked_for() {
     let x = normal_rows(40, 2, 89);
     let y = target(&x, 2, |r| r[0] as f64);
-    let params = Params { epochs: Some(usize::MAX), ..quick() };
+    let params = quick().epochs(usize::MAX);
     let mut three = |p: &rffnet::Progress| {
         if p.epoch == 3 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
     };
@@ -404,7 +403,7 @@ fn a_loss_with_a_number_out_of_range_is_refused() {
         LossKind::Huber { delta: -1.0 },
         LossKind::Huber { delta: f64::NAN },
     ] {
-        let text = refusal(&Params { loss: Some(loss), ..quick() }, &regression(&x, 2, &y));
+        let text = refusal(&quick().loss(loss), &regression(&x, 2, &y));
         assert!(text.contains("loss"), "{text}");
     }
 }

@@ -24,17 +24,15 @@ fn descent_ends_at_the_ridge_solution_of_its_own_features() {
     let y = target(&x, 2, |r| 3.0 + 2.0 * (r[0] as f64).sin() + 0.5 * r[1] as f64);
     let alpha = 0.05;
     for solver in [SolverKind::Sgd, SolverKind::PalmSgd] {
-        let params = Params {
-            solver,
-            schedule: Some(Schedule::Constant),
-            lr: Some(0.03),
-            alpha: Some(alpha),
-            random_features: Some(20),
-            batch_size: Some(120),
-            epochs: Some(4000),
-            validation_fraction: Some(0.0),
-            ..Params::default()
-        };
+        let params = Params::new()
+            .solver(solver)
+            .schedule(Schedule::Constant)
+            .lr(0.03)
+            .alpha(alpha)
+            .random_features(20)
+            .batch_size(120)
+            .epochs(4000)
+            .validation_fraction(0.0);
         let model = fit(&params, &regression(&x, 2, &y));
         let numbers = Numbers::of(&model);
         let (n, s) = (120.0, 20);
@@ -65,7 +63,7 @@ fn descent_ends_at_the_ridge_solution_of_its_own_features() {
 fn predictions_are_the_formula_of_the_paper() {
     let x = normal_rows(150, 3, 8);
     let y = target(&x, 3, |r| 100.0 + 10.0 * (r[0] * r[1]) as f64);
-    let small = |params| Params { epochs: Some(20), random_features: Some(30), ..params };
+    let small = |params| params.epochs(20).random_features(30);
     for params in [quick(), small(Params::default()), small(Params::paper())] {
         let model = fit(&params, &regression(&x, 3, &y));
         let networks = Numbers::all(&model);
@@ -91,7 +89,7 @@ fn each_solver_lowers_the_loss_and_finds_the_active_column() {
     let data = regression(&x, 4, &y);
     for solver in SOLVERS {
         let lr = if matches!(solver, SolverKind::Sgd | SolverKind::PalmSgd) { 0.02 } else { 0.01 };
-        let model = fit(&Params { solver, lr: Some(lr), epochs: Some(40), ..quick() }, &data);
+        let model = fit(&quick().solver(solver).lr(lr).epochs(40), &data);
         assert_eq!(model.plan().solver, solver);
         let losses = &model.summary().losses;
         let (first, last) = (losses[0].train, losses.last().unwrap().train);
@@ -109,9 +107,7 @@ fn the_four_solvers_are_four_different_methods() {
     let y = target(&x, 3, |r| r[0] as f64);
     let relevances: Vec<Vec<f32>> = SOLVERS
         .iter()
-        .map(|&solver| {
-            fit(&Params { solver, epochs: Some(3), ..quick() }, &regression(&x, 3, &y)).relevances()
-        })
+        .map(|&solver| fit(&quick().solver(solver).epochs(3), &regression(&x, 3, &y)).relevances())
         .collect();
     for (i, a) in relevances.iter().enumerate() {
         assert!(relevances[..i].iter().all(|b| a != b), "{:?}", relevances);
@@ -125,7 +121,7 @@ fn the_constant_start_is_range_over_columns() {
     let mut x = normal_rows(90, 3, 11);
     x.chunks_exact_mut(3).for_each(|r| r[1] = 50.0 + 7.0 * r[1]);
     let y = target(&x, 3, |r| r[0] as f64);
-    let params = Params { init: Some(Init::Constant), lr: Some(1e-30), epochs: Some(1), ..quick() };
+    let params = quick().init(Init::Constant).lr(1e-30).epochs(1);
     let relevances = fit(&params, &regression(&x, 3, &y)).relevances();
     for (j, &relevance) in relevances.iter().enumerate() {
         let column: Vec<f64> = x.iter().skip(j).step_by(3).map(|&v| v as f64).collect();
@@ -142,13 +138,7 @@ fn the_constant_start_is_range_over_columns() {
 fn the_regressor_start_is_the_lasso_coefficient() {
     let x = normal_rows(200, 1, 12);
     let y = target(&x, 1, |r| -4.0 * r[0] as f64 + 1.0);
-    let params = Params {
-        init: Some(Init::Regressor),
-        lr: Some(1e-30),
-        epochs: Some(1),
-        validation_fraction: Some(0.0),
-        ..quick()
-    };
+    let params = quick().init(Init::Regressor).lr(1e-30).epochs(1).validation_fraction(0.0);
     // Standardised y is -standardised x: the coefficient is -1, less the threshold of 1 % of the largest useful one.
     let relevance = fit(&params, &regression(&x, 1, &y)).relevances()[0];
     assert!((relevance - 0.99).abs() < 1e-4, "{relevance}");
@@ -159,7 +149,7 @@ fn every_start_finds_the_active_column_of_a_regression() {
     let x = normal_rows(600, 5, 13);
     let y = target(&x, 5, |r| (r[3] as f64).tanh() * 2.0);
     for &init in Init::ALL {
-        let model = fit(&Params { init: Some(init), ..quick() }, &regression(&x, 5, &y));
+        let model = fit(&quick().init(init), &regression(&x, 5, &y));
         assert_eq!(most_relevant(&model), 3, "{init}: {:?}", model.relevances());
         assert!(model.summary().validation_loss.unwrap() < 0.1 * model.summary().baseline_loss.unwrap());
     }
@@ -174,7 +164,7 @@ fn every_start_finds_the_active_column_of_a_classification() {
             _ => u32::from(r[1] > -0.4) + u32::from(r[1] > 0.4),
         });
         for &init in Init::ALL {
-            let model = fit(&Params { init: Some(init), ..quick() }, &classification(&x, 5, &y, &classes));
+            let model = fit(&quick().init(init), &classification(&x, 5, &y, &classes));
             assert_eq!(most_relevant(&model), 1, "{init}: {:?}", model.relevances());
             let labels = model.labels(matrix(&x, 5)).unwrap();
             let right = labels.iter().zip(&y).filter(|(a, b)| a == b).count();
@@ -188,7 +178,7 @@ fn the_restarter_differs_from_the_constant_start_and_depends_on_the_seed() {
     let x = normal_rows(200, 3, 15);
     let y = target(&x, 3, |r| r[0] as f64);
     let start = |init: Init, seed: u64| {
-        let params = Params { init: Some(init), lr: Some(1e-30), epochs: Some(1), seed, ..quick() };
+        let params = quick().init(init).lr(1e-30).epochs(1).seed(seed);
         fit(&params, &regression(&x, 3, &y)).relevances()
     };
     assert_eq!(start(Init::Constant, 1), start(Init::Constant, 2));
@@ -201,7 +191,7 @@ fn every_schedule_learns_and_a_rate_that_ends_at_nothing_stands_still() {
     let x = normal_rows(400, 3, 16);
     let y = target(&x, 3, |r| (r[0] as f64).sin());
     for &schedule in Schedule::ALL {
-        let params = Params { schedule: Some(schedule), epochs: Some(60), ..quick() };
+        let params = quick().schedule(schedule).epochs(60);
         let model = fit(&params, &regression(&x, 3, &y));
         assert!(model.summary().validation_loss.unwrap() < 0.2 * model.summary().baseline_loss.unwrap());
         let path = model.history().relevances();
@@ -219,7 +209,7 @@ fn several_outputs_are_learned_together_each_in_its_own_units() {
         .flat_map(|r| [1e6 * (r[0] as f64).sin(), 1e-3 * (r[1] as f64).cos() - 5.0])
         .collect();
     let data = Data::new(matrix(&x, 3), Target::Values { values: &y, outputs: 2 });
-    let model = fit(&Params { epochs: Some(40), ..quick() }, &data);
+    let model = fit(&quick().epochs(40), &data);
     assert_eq!(model.outputs(), 2);
     let predicted = model.predict(matrix(&x, 3)).unwrap();
     for c in 0..2 {
@@ -236,7 +226,7 @@ fn three_classes_with_text_labels() {
     let x = normal_rows(600, 2, 18);
     let classes = names(&["Äpfel", "Birnen, reif", ""]);
     let y = codes(&x, 2, |r| if r[0] > 0.5 { 2 } else { u32::from(r[1] > 0.0) });
-    let model = fit(&Params { epochs: Some(40), ..quick() }, &classification(&x, 2, &y, &classes));
+    let model = fit(&quick().epochs(40), &classification(&x, 2, &y, &classes));
     assert_eq!(model.classes(), &classes);
     let p = model.probabilities(matrix(&x, 2)).unwrap();
     assert!(
@@ -279,7 +269,7 @@ fn a_loss_of_the_callers_is_minimised() {
     let x = normal_rows(400, 2, 20);
     let y = target(&x, 2, |r| 5.0 + (r[0] as f64).sin());
     let data = regression(&x, 2, &y);
-    let params = Params { epochs: Some(40), ..quick() };
+    let params = quick().epochs(40);
     let model = rffnet::Fit::new(&params).loss(&Between(rffnet::Link::Identity)).run(&data).unwrap();
     let r2 = rffnet::metrics::r2(&y, &model.predict(matrix(&x, 2)).unwrap(), None).unwrap();
     assert!(r2 > 0.9, "{r2}");
@@ -353,7 +343,7 @@ fn a_loss_of_the_callers_sees_a_constant_target_as_it_is() {
 fn a_huge_alpha_leaves_a_constant() {
     let x = normal_rows(200, 2, 21);
     let y = target(&x, 2, |r| r[0] as f64);
-    let params = Params { penalty: Some(PenaltyKind::L2), alpha: Some(1e6), ..quick() };
+    let params = quick().penalty(PenaltyKind::L2).alpha(1e6);
     let model = fit(&params, &regression(&x, 2, &y));
     let largest = Numbers::of(&model).beta.iter().fold(0.0, |m: f64, b| m.max(b.abs()));
     assert!(largest < 1e-3, "{largest}");

@@ -137,8 +137,7 @@ proptest! {
 fn orthogonal_sampling_is_offered_for_the_gaussian_kernel_alone() {
     let shape = Shape { rows: 100, columns: 3, classification: false };
     for &kernel in Kernel::ALL {
-        let params =
-            Params { kernel: Some(kernel), sampling: Some(Sampling::Orthogonal), ..Params::default() };
+        let params = Params::new().kernel(kernel).sampling(Sampling::Orthogonal);
         let plan = params.plan(shape);
         if kernel == Kernel::Gaussian {
             assert_eq!(plan.unwrap().sampling, Sampling::Orthogonal);
@@ -157,7 +156,7 @@ fn every_kernel_and_both_samplings_learn() {
     let choices = Kernel::ALL.iter().map(|&k| (k, Sampling::Iid));
     let mut frequencies = Vec::new();
     for (kernel, sampling) in choices.chain([(Kernel::Gaussian, Sampling::Orthogonal)]) {
-        let model = fit(&Params { kernel: Some(kernel), sampling: Some(sampling), ..quick() }, &data);
+        let model = fit(&quick().kernel(kernel).sampling(sampling), &data);
         assert_eq!(model.kernel(), kernel.to_string());
         let summary = model.summary();
         let (loss, baseline) = (summary.validation_loss.unwrap(), summary.baseline_loss.unwrap());

@@ -14,7 +14,7 @@ fn huber_is_robust_where_squares_are_not() {
     let y: Vec<f64> =
         truth.iter().map(|v| if rng.uniform() < 0.08 { 30.0 } else { v + 0.1 * rng.normal() }).collect();
     let error = |loss: LossKind| {
-        let params = Params { loss: Some(loss), epochs: Some(60), ..quick() };
+        let params = quick().loss(loss).epochs(60);
         let model = fit(&params, &regression(&x, 2, &y));
         rffnet::metrics::mse(&truth, &model.predict(matrix(&x, 2)).unwrap(), None)
     };
@@ -30,7 +30,7 @@ fn about_a_share_tau_of_the_rows_lies_below_the_quantile() {
         x.chunks_exact(2).map(|r| r[0] as f64 + (1.0 + r[0].abs() as f64) * rng.normal()).collect();
     let mut medians = Vec::new();
     for tau in [0.1, 0.5, 0.9] {
-        let params = Params { loss: Some(LossKind::Quantile { tau }), epochs: Some(60), ..quick() };
+        let params = quick().loss(LossKind::Quantile { tau }).epochs(60);
         let predicted = fit(&params, &regression(&x, 2, &y)).predict(matrix(&x, 2)).unwrap();
         let below = y.iter().zip(&predicted).filter(|(y, f)| y < f).count() as f64 / 1500.0;
         assert!((below - tau).abs() < 0.05, "{tau}: {below}");
@@ -56,7 +56,7 @@ fn poisson_predicts_positive_means() {
             count
         })
         .collect();
-    let params = Params { loss: Some(LossKind::Poisson), epochs: Some(60), ..quick() };
+    let params = quick().loss(LossKind::Poisson).epochs(60);
     let model = fit(&params, &regression(&x, 2, &counts));
     let predicted = model.predict(matrix(&x, 2)).unwrap();
     assert!(predicted.iter().all(|&m| m > 0.0));
@@ -75,7 +75,7 @@ fn negative_counts_are_refused_by_row() {
     let x = normal_rows(20, 2, 47);
     let mut y = vec![1.0; 20];
     (y[3], y[7]) = (0.0, -1.0);
-    let params = Params { loss: Some(LossKind::Poisson), ..quick() };
+    let params = quick().loss(LossKind::Poisson);
     let text = refusal(&params, &regression(&x, 2, &y));
     assert!(text.contains("row 8") && text.contains("negative"), "{text}");
     // A row that does not count may hold anything.
@@ -89,7 +89,7 @@ fn a_loss_for_the_other_task_is_refused() {
     let y = codes(&x, 2, |r| u32::from(r[0] > 0.0));
     let classes = names(&["a", "b"]);
     let values = vec![1.0; 20];
-    let with = |loss| Params { loss: Some(loss), ..quick() };
+    let with = |loss| quick().loss(loss);
     let text = refusal(&with(LossKind::Poisson), &classification(&x, 2, &y, &classes));
     assert!(text.contains("poisson") && text.contains("classification"), "{text}");
     let text = refusal(&with(LossKind::CrossEntropy), &regression(&x, 2, &values));
@@ -105,7 +105,7 @@ fn balanced_classes_raise_the_share_of_the_rare_one() {
         x.chunks_exact(2).map(|r| u32::from(rng.uniform() < if r[0] > 0.0 { 0.2 } else { 0.02 })).collect();
     let classes = names(&["common", "rare"]);
     let rate = |class_weight| {
-        let params = Params { class_weight: Some(class_weight), ..quick() };
+        let params = quick().class_weight(class_weight);
         let labels = fit(&params, &classification(&x, 2, &y, &classes)).labels(matrix(&x, 2)).unwrap();
         labels.iter().filter(|&&l| l == 1).count() as f64 / 1000.0
     };
@@ -123,9 +123,9 @@ fn balanced_classes_are_sample_weights() {
     let count = |c: u32| y.iter().filter(|&&l| l == c).count() as f32;
     let weight: Vec<f32> = y.iter().map(|&c| 200.0 / (3.0 * count(c))).collect();
     let data = classification(&x, 2, &y, &classes);
-    let params = Params { solver: SolverKind::Sgd, lr: Some(0.05), ..quick() };
+    let params = quick().solver(SolverKind::Sgd).lr(0.05);
     let by_hand = fit(&params, &Data { weight: Some(&weight), ..data });
-    let balanced = fit(&Params { class_weight: Some(ClassWeight::Balanced), ..params }, &data);
+    let balanced = fit(&params.class_weight(ClassWeight::Balanced), &data);
     let (a, b) =
         (by_hand.probabilities(matrix(&x, 2)).unwrap(), balanced.probabilities(matrix(&x, 2)).unwrap());
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-3));
@@ -137,7 +137,7 @@ fn a_class_without_rows_is_improbable() {
     let y = codes(&x, 2, |r| if r[0] > 0.0 { 2 } else { 0 });
     let classes = names(&["a", "never", "c"]);
     for class_weight in [ClassWeight::None, ClassWeight::Balanced] {
-        let params = Params { class_weight: Some(class_weight), ..quick() };
+        let params = quick().class_weight(class_weight);
         let model = fit(&params, &classification(&x, 2, &y, &classes));
         let p = model.probabilities(matrix(&x, 2)).unwrap();
         assert!(p.chunks_exact(3).all(|p| p[1] < 1e-3));
@@ -158,7 +158,7 @@ fn several_outputs_with_every_regression_loss() {
         LossKind::Quantile { tau: 0.5 },
         LossKind::Poisson,
     ] {
-        let model = fit(&Params { loss: Some(loss), epochs: Some(40), ..quick() }, &data);
+        let model = fit(&quick().loss(loss).epochs(40), &data);
         let (loss_kept, baseline) =
             (model.summary().validation_loss.unwrap(), model.summary().baseline_loss.unwrap());
         assert!(loss_kept < baseline, "{loss}: {loss_kept} {baseline}");

@@ -15,13 +15,7 @@ use safetensors::tensor::{Dtype, TensorView};
 
 /// So many networks, by varpro.
 fn exact(networks: usize) -> Params {
-    Params {
-        solver: SolverKind::Varpro,
-        committee: Some(networks),
-        random_features: Some(13),
-        epochs: Some(3),
-        ..Params::default()
-    }
+    Params::new().solver(SolverKind::Varpro).committee(networks).random_features(13).epochs(3)
 }
 
 /// One small model of each kind, and rows to predict.
@@ -34,10 +28,10 @@ fn models() -> (Vec<(&'static str, Model)>, Vec<f32>) {
     let yes_no: Vec<u32> = labels.iter().map(|&c| c.min(1)).collect();
     let classes = names(&["α \"quoted\"", "b\\\n", ""]);
     let columns = names(&["first", "zweite Spalte", "🦀"]);
-    let small = Params { random_features: Some(13), epochs: Some(6), ..quick() };
+    let small = quick().random_features(13).epochs(6);
     let several = Data::new(matrix(&x, 3), Target::Values { values: &two, outputs: 2 });
-    let poisson = Params { loss: Some(LossKind::Poisson), ..small.clone() };
-    let paper = Params { epochs: Some(6), ..Params::paper() };
+    let poisson = small.clone().loss(LossKind::Poisson);
+    let paper = Params::paper().epochs(6);
     let models = vec![
         ("regression", fit(&small, &Data { names: Some(&columns), ..regression(&x, 3, &y) })),
         ("paper", fit(&paper, &regression(&x, 3, &y))),
@@ -94,7 +88,7 @@ fn every_number_of_the_text_part_survives() {
     let x = normal_rows(30, 1, 123);
     let y = target(&x, 1, |r| r[0] as f64);
     for s in 1..40 {
-        let params = Params { random_features: Some(s), epochs: Some(2), seed: s as u64, ..quick() };
+        let params = quick().random_features(s).epochs(2).seed(s as u64);
         let bytes = fit(&params, &regression(&x, 1, &y)).to_bytes().unwrap();
         assert!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap() == bytes, "{s} features");
     }
@@ -207,9 +201,8 @@ fn committee(files: &[Vec<u8>]) -> Vec<u8> {
 fn several_networks_in_one_file_are_averaged() {
     let x = normal_rows(80, 3, 124);
     let y = target(&x, 3, |r| (r[0] as f64).sin());
-    let members: Vec<Model> = (0..3)
-        .map(|seed| fit(&Params { seed, random_features: Some(9), ..quick() }, &regression(&x, 3, &y)))
-        .collect();
+    let members: Vec<Model> =
+        (0..3).map(|seed| fit(&quick().seed(seed).random_features(9), &regression(&x, 3, &y))).collect();
     let files: Vec<Vec<u8>> = members.iter().map(|m| m.to_bytes().unwrap()).collect();
     let model = Model::from_bytes(&committee(&files)).unwrap();
     assert_eq!(model.committee(), 3);
@@ -338,7 +331,7 @@ fn what_is_no_model_is_refused_with_a_sentence_and_its_path() {
 fn a_file_cut_short_anywhere_is_refused() {
     let x = normal_rows(10, 2, 125);
     let y = target(&x, 2, |r| r[0] as f64);
-    let params = Params { random_features: Some(2), epochs: Some(1), ..quick() };
+    let params = quick().random_features(2).epochs(1);
     let mut bytes = fit(&params, &regression(&x, 2, &y)).to_bytes().unwrap();
     for length in 0..bytes.len() {
         assert!(matches!(Model::from_bytes(&bytes[..length]), Err(Error::ModelFile(_))), "{length} bytes");

@@ -67,18 +67,16 @@ fn params_are_read_by_name_and_unknown_names_are_refused() {
     let text = r#"{"random-features": 7, "loss": "quantile:0.9", "penalty-theta": "elastic-net", "seed": 3,
         "spectrum": "learned", "linear": false, "committee": 2, "effort": "quick", "budget": 1.5}"#;
     let params: Params = serde_json::from_str(text).unwrap();
-    let expected = Params {
-        random_features: Some(7),
-        loss: Some(LossKind::Quantile { tau: 0.9 }),
-        penalty_theta: Some(PenaltyKind::ElasticNet),
-        seed: 3,
-        spectrum: Some(SpectrumMode::Learned),
-        linear: Some(false),
-        committee: Some(2),
-        effort: Some(Effort::Quick),
-        budget: Some(1.5),
-        ..Params::default()
-    };
+    let expected = Params::new()
+        .random_features(7)
+        .loss(LossKind::Quantile { tau: 0.9 })
+        .penalty_theta(PenaltyKind::ElasticNet)
+        .seed(3)
+        .spectrum(SpectrumMode::Learned)
+        .linear(false)
+        .committee(2)
+        .effort(Effort::Quick)
+        .budget(1.5);
     assert_eq!(params, expected);
     assert_eq!(serde_json::from_str::<Params>(&serde_json::to_string(&params).unwrap()).unwrap(), params);
     assert!(serde_json::from_str::<Params>(r#"{"random_feature": 7}"#).is_err());

@@ -92,8 +92,8 @@ fn l1_on_the_relevances_makes_irrelevant_ones_exactly_zero() {
     let x = normal_rows(600, 6, 3);
     let y = target(&x, 6, |r| (1.5 * r[1] as f64).sin());
     let data = regression(&x, 6, &y);
-    let free = fit(&Params { epochs: Some(40), ..quick() }, &data).relevances();
-    let penalised = fit(&Params { epochs: Some(40), alpha_theta: Some(0.2), ..quick() }, &data).relevances();
+    let free = fit(&quick().epochs(40), &data).relevances();
+    let penalised = fit(&quick().epochs(40).alpha_theta(0.2), &data).relevances();
     assert!(free.iter().all(|&t| t > 0.0), "{free:?}");
     for (j, &relevance) in penalised.iter().enumerate() {
         assert_eq!(relevance == 0.0, j != 1, "{penalised:?}");
@@ -106,7 +106,7 @@ fn each_penalty_shrinks_the_head_and_l1_makes_it_sparse() {
     let y = target(&x, 2, |r| (r[0] as f64).sin());
     let data = regression(&x, 2, &y);
     let head = |kind: PenaltyKind, alpha: f64| {
-        let params = Params { penalty: Some(kind), alpha: Some(alpha), ..quick() };
+        let params = quick().penalty(kind).alpha(alpha);
         common::Numbers::of(&fit(&params, &data)).beta
     };
     let norm = |w: &[f64]| w.iter().map(|w| w * w).sum::<f64>().sqrt();

@@ -24,7 +24,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let x = normal_rows(300, 3, 91);
     let y = target(&x, 3, |r| (r[0] as f64).sin());
     let data = regression(&x, 3, &y);
-    let with = |seed: u64| fit(&Params { seed, epochs: Some(5), ..quick() }, &data).to_bytes().unwrap();
+    let with = |seed: u64| fit(&quick().seed(seed).epochs(5), &data).to_bytes().unwrap();
     assert!(with(0) == with(0));
     for other in [1, 2, u64::MAX] {
         assert!(with(0) != with(other), "seed {other}");
@@ -39,14 +39,8 @@ fn threads_do_not_change_a_bit_for_any_solver_and_batch_size() {
     let data = regression(&x, 9, &y);
     for solver in SOLVERS {
         for batch_size in [1, 64, 100, 128, 1000] {
-            let params = Params {
-                solver,
-                batch_size: Some(batch_size),
-                epochs: Some(2),
-                random_features: Some(300),
-                lr: Some(1e-4),
-                ..Params::default()
-            };
+            let params =
+                Params::new().solver(solver).batch_size(batch_size).epochs(2).random_features(300).lr(1e-4);
             let one = bytes(1, &params, &data);
             for threads in [2, 3] {
                 assert!(
@@ -67,7 +61,7 @@ fn threads_do_not_change_a_bit_with_any_start_weights_and_several_outputs() {
     let data = Data { weight: Some(&weight), ..classification(&x, 4, &y, &classes) };
     for &init in Init::ALL {
         for params in [Params::default(), Params::paper()] {
-            let params = Params { init: Some(init), epochs: Some(2), random_features: Some(100), ..params };
+            let params = params.init(init).epochs(2).random_features(100);
             let one = bytes(1, &params, &data);
             for threads in [2, 3] {
                 assert!(one == bytes(threads, &params, &data), "{init}, {threads} threads");
@@ -125,7 +119,7 @@ fn every_instruction_set_predicts_the_same_up_to_rounding() {
     let x = normal_rows(300, 3, 95);
     let y: Vec<f64> = x.chunks_exact(3).flat_map(|r| [(r[0] as f64).sin(), r[1] as f64]).collect();
     let data = Data::new(matrix(&x, 3), rffnet::Target::Values { values: &y, outputs: 2 });
-    let model = fit(&Params { random_features: Some(101), ..quick() }, &data);
+    let model = fit(&quick().random_features(101), &data);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.rffnet");
     model.save(&file).unwrap();

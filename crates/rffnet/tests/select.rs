@@ -18,7 +18,7 @@ fn interaction(r: &[f32]) -> f64 {
 fn model_of_two_columns() -> Model {
     let x = normal_rows(1200, COLUMNS, 101);
     let y = target(&x, COLUMNS, interaction);
-    fit(&Params { epochs: Some(60), random_features: Some(100), ..quick() }, &regression(&x, COLUMNS, &y))
+    fit(&quick().epochs(60).random_features(100), &regression(&x, COLUMNS, &y))
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn columns_that_improve_the_score_by_chance_are_dropped() {
     };
     let (x, y) = sample(300, 120);
     let ours = fit(&quick(), &regression(&x, 10, &y));
-    let paper = fit(&Params { epochs: Some(20), ..Params::paper() }, &regression(&x, 10, &y));
+    let paper = fit(&Params::paper().epochs(20), &regression(&x, 10, &y));
     let (mut best, mut kept) = (0, 0);
     for seed in 200..220 {
         let (x, y) = sample(200, seed);
@@ -138,7 +138,7 @@ fn classification_is_scored_by_the_auc() {
     for classes in [names(&["a", "b"]), names(&["a", "b", "c"])] {
         let y =
             codes(&x, 4, |r| (u32::from(r[2] > 0.0) + u32::from(r[2] > 1.0)).min(classes.len() as u32 - 1));
-        let model = fit(&Params { epochs: Some(40), ..quick() }, &classification(&x, 4, &y, &classes));
+        let model = fit(&quick().epochs(40), &classification(&x, 4, &y, &classes));
         let held_out = normal_rows(400, 4, 108);
         let y = codes(&held_out, 4, |r| {
             (u32::from(r[2] > 0.0) + u32::from(r[2] > 1.0)).min(classes.len() as u32 - 1)

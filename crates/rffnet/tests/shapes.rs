@@ -7,7 +7,7 @@ use common::{bits, fit, matrix, normal_rows, regression, target};
 use rffnet::{Effort, Model, Params, metrics};
 
 fn quick() -> Params {
-    Params { effort: Some(Effort::Quick), ..Params::default() }
+    Params::new().effort(Effort::Quick)
 }
 
 fn r2(model: &Model, x: &[f32], columns: usize, y: &[f64]) -> f64 {
@@ -91,7 +91,5 @@ fn work_that_few_rows_leave_over_buys_members() {
     let y = target(&x, 3, |r| (r[0] * r[1]) as f64);
     let members = |params: &Params| fit(params, &regression(&x, 3, &y)).summary().chosen.clone();
     assert!(members(&Params::default()).contains("the average of 8 networks"));
-    assert!(
-        members(&Params { committee: Some(2), ..Params::default() }).contains("the average of 2 networks")
-    );
+    assert!(members(&Params::new().committee(2)).contains("the average of 2 networks"));
 }

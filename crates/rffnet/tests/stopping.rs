@@ -25,14 +25,8 @@ fn warned(model: &Model, text: &str) -> bool {
 #[test]
 fn patience_stops_and_the_best_epoch_is_kept() {
     let (x, y) = noisy(150, 1.0);
-    let params = Params {
-        patience: Some(5),
-        epochs: Some(250),
-        lr: Some(0.02),
-        schedule: Some(Schedule::Constant),
-        validation_fraction: Some(0.3),
-        ..quick()
-    };
+    let params =
+        quick().patience(5).epochs(250).lr(0.02).schedule(Schedule::Constant).validation_fraction(0.3);
     let model = fit(&params, &regression(&x, 3, &y));
     let summary = model.summary();
     assert_eq!(summary.stopped, Stopped::Patience);
@@ -60,7 +54,7 @@ fn the_validation_loss_is_in_units_of_the_target() {
     for (loss, power) in
         [(LossKind::Squared, 2), (LossKind::Quantile { tau: 0.5 }, 1), (LossKind::Huber { delta: 1.0 }, 2)]
     {
-        let params = Params { loss: Some(loss), ..quick() };
+        let params = quick().loss(loss);
         let small = fit(&params, &regression(&x, 3, &y));
         let large = fit(&params, &regression(&x, 3, &wide));
         let ratio = large.summary().validation_loss.unwrap() / small.summary().validation_loss.unwrap();
@@ -76,7 +70,7 @@ fn patience_waits_until_a_constant_is_beaten() {
     // 2 epochs.
     let (x, mut y) = noisy(100, 0.1);
     y.iter_mut().for_each(|v| *v += 10.0);
-    let params = Params { patience: Some(1), epochs: Some(9), lr: Some(1e-30), ..Params::paper() };
+    let params = Params::paper().patience(1).epochs(9).lr(1e-30);
     let model = fit(&params, &regression(&x, 3, &y));
     assert_eq!((model.summary().stopped, model.summary().epochs), (Stopped::Epochs, 9));
     assert!(warned(&model, "no better than a constant"));
@@ -85,7 +79,7 @@ fn patience_waits_until_a_constant_is_beaten() {
 #[test]
 fn without_a_validation_part_the_last_epoch_is_kept_and_patience_is_idle() {
     let (x, y) = noisy(100, 1.0);
-    let params = Params { validation_fraction: Some(0.0), patience: Some(1), epochs: Some(30), ..quick() };
+    let params = quick().validation_fraction(0.0).patience(1).epochs(30);
     let model = fit(&params, &regression(&x, 3, &y));
     let summary = model.summary();
     assert_eq!((summary.stopped, summary.epochs, summary.best_epoch), (Stopped::Epochs, 30, 30));
@@ -102,7 +96,7 @@ fn an_observer_sees_every_epoch_and_can_stop_the_fit() {
         seen.push((p.epoch, p.epochs, p.train_loss, p.validation_loss));
         if p.epoch == 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let params = Params { epochs: Some(50), ..quick() };
+    let params = quick().epochs(50);
     let model = Fit::new(&params).observer(&mut observer).run(&regression(&x, 3, &y)).unwrap();
     assert_eq!((model.summary().stopped, model.summary().epochs), (Stopped::Interrupted, 7));
     assert_eq!(seen.len(), 7);
@@ -124,7 +118,7 @@ fn an_interruption_in_the_first_epoch_still_leaves_a_model() {
 #[test]
 fn the_history_is_bounded_and_records_losses_with_relevances() {
     let (x, y) = noisy(40, 0.2);
-    let params = Params { epochs: Some(700), random_features: Some(5), ..quick() };
+    let params = quick().epochs(700).random_features(5);
     let model = fit(&params, &regression(&x, 3, &y));
     let history = model.history();
     assert!(history.losses().len() <= History::LIMIT && history.losses().len() > History::LIMIT / 2);
@@ -143,13 +137,7 @@ fn a_descent_that_diverges_at_once_is_refused_with_advice() {
     let (x, y) = noisy(200, 0.1);
     for solver in [SolverKind::Sgd, SolverKind::PalmSgd] {
         for validation_fraction in [0.0, 0.1] {
-            let params = Params {
-                solver,
-                lr: Some(1e6),
-                alpha: Some(0.0),
-                validation_fraction: Some(validation_fraction),
-                ..quick()
-            };
+            let params = quick().solver(solver).lr(1e6).alpha(0.0).validation_fraction(validation_fraction);
             match Fit::new(&params).run(&regression(&x, 3, &y)) {
                 Err(Error::Diverged { epoch, advice }) => {
                     assert!(
@@ -173,14 +161,7 @@ fn a_descent_that_diverges_at_once_is_refused_with_advice() {
 #[test]
 fn a_descent_that_diverges_after_having_learned_keeps_the_best_epoch_before() {
     let (x, y) = noisy(400, 0.05);
-    let params = Params {
-        solver: SolverKind::Sgd,
-        schedule: Some(Schedule::OneCycle),
-        lr: Some(5.0),
-        alpha: Some(0.0),
-        epochs: Some(400),
-        ..quick()
-    };
+    let params = quick().solver(SolverKind::Sgd).schedule(Schedule::OneCycle).lr(5.0).alpha(0.0).epochs(400);
     let model = fit(&params, &regression(&x, 3, &y));
     let summary = model.summary();
     assert_eq!(summary.stopped, Stopped::Diverged);
@@ -197,7 +178,7 @@ fn what_bears_on_nothing_is_said_to_be_no_better_than_a_constant() {
     let mut rng = Xorshift::new(34);
     let y: Vec<f64> = (0..400).map(|_| rng.normal()).collect();
     let warned = (0..8).filter(|&seed| {
-        let model = fit(&Params { seed, validation_fraction: Some(0.3), ..quick() }, &regression(&x, 3, &y));
+        let model = fit(&quick().seed(seed).validation_fraction(0.3), &regression(&x, 3, &y));
         let summary = model.summary();
         // One that is better by chance is warned of, too.
         let warned = warned(&model, "no better than a constant");
@@ -221,7 +202,7 @@ fn a_constant_target_gives_that_constant_and_a_warning() {
             for preset in [Params::default(), Params::paper()] {
                 let y = vec![value; 40];
                 let data = Data { weight: Some(&weight), ..regression(&x, 2, &y) };
-                let model = fit(&Params { loss: Some(loss), ..preset }, &data);
+                let model = fit(&preset.loss(loss), &data);
                 assert_eq!(model.summary().stopped, Stopped::ConstantTarget);
                 assert!(warned(&model, "the same value in every row"));
                 for predicted in model.predict(matrix(&x, 2)).unwrap() {
@@ -240,7 +221,7 @@ fn a_target_that_is_zero_everywhere_is_predicted_as_zero() {
     let y = vec![0.0; 40];
     let model = fit(&quick(), &regression(&x, 2, &y));
     assert!(model.predict(matrix(&x, 2)).unwrap().iter().all(|&v| v == 0.0));
-    let counts = fit(&Params { loss: Some(LossKind::Poisson), ..quick() }, &regression(&x, 2, &y));
+    let counts = fit(&quick().loss(LossKind::Poisson), &regression(&x, 2, &y));
     assert!(counts.predict(matrix(&x, 2)).unwrap().iter().all(|&v| (0.0..1e-9).contains(&v)));
 }
 

@@ -17,11 +17,11 @@ use rffnet::{
 
 /// One network, few features.
 fn small() -> Params {
-    Params { effort: Some(Effort::Quick), random_features: Some(60), ..Params::default() }
+    Params::new().effort(Effort::Quick).random_features(60)
 }
 
 fn quick() -> Params {
-    Params { effort: Some(Effort::Quick), ..Params::default() }
+    Params::new().effort(Effort::Quick)
 }
 
 /// Fits and predicts: everything is finite, and a file of the model can be read.
@@ -72,7 +72,7 @@ fn a_linear_target_is_fitted_exactly() {
 fn without_linear_terms_there_are_none() {
     let x = normal_rows(100, 3, 203);
     let y = target(&x, 3, |r| r[0] as f64);
-    let model = sound(&Params { linear: Some(false), ..small() }, &regression(&x, 3, &y));
+    let model = sound(&small().linear(false), &regression(&x, 3, &y));
     assert!(!model.plan().linear && Numbers::of(&model).linear.is_empty());
     assert!(r2(&model, &x, 3, &y) > 0.9);
 }
@@ -116,8 +116,7 @@ fn the_head_is_the_ridge_solution_on_all_rows() {
         x.chunks_exact(d).flat_map(|r| [3.0 + (r[0] as f64).sin(), (r[1] * r[2]) as f64]).collect();
     let data = Data::new(matrix(&x, d), Target::Values { values: &y, outputs: 2 });
     for linear in [true, false] {
-        let params =
-            Params { alpha: Some(alpha), random_features: Some(25), linear: Some(linear), ..small() };
+        let params = small().alpha(alpha).random_features(25).linear(linear);
         let numbers = Numbers::of(&fit(&params, &data));
         let rows: Vec<Vec<f64>> = x
             .chunks_exact(d)
@@ -165,14 +164,14 @@ fn threads_do_not_change_a_bit_and_the_seed_decides() {
     let classes = names(&["a", "b", "c"]);
     let weight: Vec<f32> = (0..500).map(|i| (i % 4) as f32).collect();
     let numbers = Data::new(matrix(&x, 5), Target::Values { values: &y, outputs: 2 });
-    let params = Params { epochs: Some(2), ..small() };
+    let params = small().epochs(2);
     for (name, data) in [
         ("regression", numbers),
         ("two classes", classification(&x, 5, &two, &classes[..2])),
         ("three classes", Data { weight: Some(&weight), ..classification(&x, 5, &three, &classes) }),
     ] {
         let bytes = |seed, threads| {
-            on_threads(threads, || fit(&Params { seed, ..params.clone() }, &data).to_bytes().unwrap())
+            on_threads(threads, || fit(&params.clone().seed(seed), &data).to_bytes().unwrap())
         };
         let one = bytes(4, 1);
         assert!(one == bytes(4, 2), "{name}: 2 threads");
@@ -199,7 +198,7 @@ fn few_rows_and_many_columns_are_no_trouble() {
         let classes = names(&["a", "b", "c"]);
         for validation_fraction in [None, Some(0.0), Some(0.5)] {
             let params = Params { random_features: features, validation_fraction, ..Params::default() };
-            let params = Params { committee: Some(2), ..params };
+            let params = params.committee(2);
             let model = sound(&params, &regression(&x, d, &y));
             assert!(features.is_none_or(|s| model.random_features() == s), "{n} {d}");
             sound(&params, &classification(&x, d, &two, &classes[..2]));
@@ -309,7 +308,7 @@ fn balanced_classes_raise_the_share_of_the_rare_one() {
         x.chunks_exact(2).map(|r| u32::from(rng.uniform() < if r[0] > 0.0 { 0.2 } else { 0.02 })).collect();
     let classes = names(&["common", "rare"]);
     let rate = |class_weight| {
-        let params = Params { class_weight: Some(class_weight), ..small() };
+        let params = small().class_weight(class_weight);
         let p = fit(&params, &classification(&x, 2, &y, &classes)).probabilities(matrix(&x, 2)).unwrap();
         p.iter().skip(1).step_by(2).sum::<f64>() / 600.0
     };
@@ -324,7 +323,7 @@ fn missing_cells_are_the_mean() {
     let mut x = normal_rows(200, 3, 219);
     let y = target(&x, 3, |r| r[0] as f64 + (r[1] as f64).cos());
     (0..200).step_by(9).for_each(|i| x[i * 3 + 2] = f32::NAN);
-    let model = sound(&Params { missing: Some(Missing::Mean), ..quick() }, &regression(&x, 3, &y));
+    let model = sound(&quick().missing(Missing::Mean), &regression(&x, 3, &y));
     assert!(r2(&model, &x, 3, &y) > 0.95);
     x[4] = f32::NAN;
     assert!(model.predict(matrix(&x, 3)).unwrap().iter().all(|v| v.is_finite()));
@@ -381,12 +380,12 @@ fn a_budget_stops_the_fit_and_leaves_a_model() {
     let x = normal_rows(250, 4, 225);
     let y = target(&x, 4, |r| (2.0 * r[0] as f64).sin() + (r[1] * r[2]) as f64);
     let data = regression(&x, 4, &y);
-    let params = Params { budget: Some(1e-9), committee: Some(4), ..quick() };
+    let params = quick().budget(1e-9).committee(4);
     let hurried = sound(&params, &data);
     assert_eq!(hurried.summary().stopped, Stopped::Budget);
     assert_eq!(hurried.committee(), 1, "no member is begun after the end");
     assert!(hurried.summary().validation_loss < hurried.summary().baseline_loss);
-    let patient = sound(&Params { budget: Some(1e9), ..params }, &data);
+    let patient = sound(&params.budget(1e9), &data);
     assert_eq!((patient.summary().stopped, patient.committee()), (Stopped::Converged, 4));
     assert!(hurried.summary().epochs < patient.summary().epochs / 4);
     // A budget that is not used up changes nothing.
@@ -404,7 +403,7 @@ fn an_interruption_leaves_a_model() {
             seen.push((p.epoch, p.train_loss, p.validation_loss));
             if p.epoch >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let params = Params { committee: Some(3), ..quick() };
+        let params = quick().committee(3);
         let model = Fit::new(&params).observer(&mut observer).run(&regression(&x, 4, &y)).unwrap();
         assert_eq!((model.summary().stopped, model.committee()), (Stopped::Interrupted, 1));
         assert!(seen.iter().enumerate().all(|(i, s)| s.0 == i + 1), "{seen:?}");
@@ -438,7 +437,7 @@ fn a_committee_is_in_the_file_and_averaged() {
     let x = normal_rows(150, 4, 228);
     let y = target(&x, 4, |r| (1.5 * r[0] as f64).sin());
     let data = regression(&x, 4, &y);
-    let model = sound(&Params { committee: Some(3), ..small() }, &data);
+    let model = sound(&small().committee(3), &data);
     let networks = Numbers::all(&model);
     assert_eq!((model.committee(), networks.len()), (3, 3));
     assert!(networks[0].phase != networks[1].phase && networks[1].phase != networks[2].phase);
@@ -455,7 +454,7 @@ fn a_committee_is_in_the_file_and_averaged() {
         assert!((got - expected).abs() < 1e-4, "{got} {expected}");
     }
     // The first member does not depend on how many there are.
-    let single = sound(&Params { committee: Some(1), ..small() }, &data);
+    let single = sound(&small().committee(1), &data);
     assert_eq!(single.relevance_spread(), None);
     let alone = Numbers::of(&single);
     assert!(alone.omega == networks[0].omega && alone.beta == networks[0].beta);
@@ -469,7 +468,7 @@ fn effort_decides_how_many_networks_there_are() {
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
     for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
-        let params = Params { effort: Some(effort), epochs: Some(3), ..Params::default() };
+        let params = Params::new().effort(effort).epochs(3);
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().effort), (networks, effort));
         let chosen = &model.summary().chosen;
@@ -483,9 +482,9 @@ fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
     let y = target(&x, 2, |r| (r[0] as f64).sin());
     let data = regression(&x, 2, &y);
     let networks = |params: Params| sound(&params, &data).committee();
-    assert_eq!(networks(Params { epochs: Some(10), ..Params::default() }), 1);
-    assert_eq!(networks(Params { epochs: Some(10), committee: Some(3), ..Params::default() }), 3);
-    let thorough = Params { epochs: Some(3), effort: Some(Effort::Thorough), ..Params::default() };
+    assert_eq!(networks(Params::new().epochs(10)), 1);
+    assert_eq!(networks(Params::new().epochs(10).committee(3)), 3);
+    let thorough = Params::new().epochs(3).effort(Effort::Thorough);
     assert!(networks(thorough) >= 8);
 }
 
@@ -509,11 +508,11 @@ fn where_turning_explains_it_all_nothing_is_learned_unless_asked() {
     let y = target(&x, 8, |r| (r[..4].iter().map(|&v| v as f64).sum::<f64>()).sin());
     let data = regression(&x, 8, &y);
     let chosen = |params: Params| sound(&params, &data).summary().chosen.clone();
-    let drawn = chosen(Params { epochs: Some(10), ..Params::default() });
+    let drawn = chosen(Params::new().epochs(10));
     assert!(drawn.starts_with("1 network") && drawn.contains("(0 learned, "), "{drawn}");
-    let asked = chosen(Params { random_features: Some(400), ..quick() });
+    let asked = chosen(quick().random_features(400));
     assert!(asked.contains("of 400 features (0 learned, 400 drawn)"), "{asked}");
-    let learned = chosen(Params { spectrum: Some(SpectrumMode::Learned), ..quick() });
+    let learned = chosen(quick().spectrum(SpectrumMode::Learned));
     assert!(learned.contains(", 0 drawn)"), "{learned}");
 }
 
@@ -529,7 +528,7 @@ fn a_function_of_a_sum_is_found_by_turning() {
     let score = r2(&model, &fresh, 6, &expected);
     assert!(score > 0.95, "{score}");
     assert_eq!(*ranking(model.importances()).last().unwrap(), 5);
-    let along = fit(&Params { spectrum: Some(SpectrumMode::Fixed), ..quick() }, &regression(&x, 6, &y));
+    let along = fit(&quick().spectrum(SpectrumMode::Fixed), &regression(&x, 6, &y));
     assert!(!along.summary().chosen.contains(", turned"));
     assert!(r2(&along, &fresh, 6, &expected) < score);
 }
@@ -564,7 +563,7 @@ fn frequencies_stay_as_drawn_or_are_learned() {
     let x = normal_rows(200, 2, 230);
     let y = target(&x, 2, |r| (r[0] as f64).sin() + (r[0] * r[1]) as f64);
     let moved = |mode: SpectrumMode| {
-        let params = Params { spectrum: Some(mode), random_features: Some(40), ..quick() };
+        let params = quick().spectrum(mode).random_features(40);
         let model = Fit::new(&params).spectrum(&Tone).run(&regression(&x, 2, &y)).unwrap();
         assert_eq!((model.kernel(), model.random_features()), ("custom", 40));
         assert_eq!(model.plan().spectrum, mode);
@@ -591,13 +590,13 @@ fn features_and_alpha_that_were_asked_for_are_used() {
     let data = regression(&x, 3, &y);
     for mode in [SpectrumMode::Fixed, SpectrumMode::Learned, SpectrumMode::Auto] {
         for features in [1, 2, 7, 90] {
-            let params = Params { spectrum: Some(mode), random_features: Some(features), ..quick() };
+            let params = quick().spectrum(mode).random_features(features);
             let model = sound(&params, &data);
             assert_eq!(model.random_features(), features, "{mode}");
             assert_eq!(model.plan().fixed_features, Some(features));
         }
     }
-    let with = |alpha: f64| sound(&Params { alpha: Some(alpha), ..small() }, &data);
+    let with = |alpha: f64| sound(&small().alpha(alpha), &data);
     assert!(with(1e-3).summary().chosen.ends_with("alpha 1e-3"), "{}", with(1e-3).summary().chosen);
     let largest = |model: &Model| Numbers::of(model).beta.iter().fold(0.0, |m: f64, b| m.max(b.abs()));
     assert!(largest(&with(1e6)) < 1e-3);
@@ -610,12 +609,12 @@ fn losses_that_varpro_does_not_know_are_left_to_adam() {
     let x = normal_rows(200, 2, 232);
     let y = target(&x, 2, |r| (r[0] as f64).exp());
     for loss in [LossKind::Huber { delta: 0.5 }, LossKind::Quantile { tau: 0.5 }, LossKind::Poisson] {
-        let params = Params { loss: Some(loss), ..Params::default() };
+        let params = Params::new().loss(loss);
         let model = fit(&params, &regression(&x, 2, &y));
         assert_eq!((model.plan().solver, model.plan().init), (SolverKind::Adam, Init::Varpro), "{loss}");
         assert!(model.summary().validation_loss < model.summary().baseline_loss);
         assert_eq!((model.summary().chosen.as_str(), model.committee()), ("", 1));
-        let refused = Fit::new(&Params { solver: SolverKind::Varpro, ..params }).run(&regression(&x, 2, &y));
+        let refused = Fit::new(&params.solver(SolverKind::Varpro)).run(&regression(&x, 2, &y));
         assert!(refused.err().unwrap().to_string().contains("varpro"), "{loss}");
     }
 }
@@ -654,7 +653,7 @@ fn what_bears_on_nothing_is_no_worse_than_a_constant() {
 fn a_model_read_back_predicts_the_same() {
     let x = normal_rows(150, 3, 236);
     let y = target(&x, 3, |r| (r[0] as f64).sin());
-    let model = sound(&Params { committee: Some(2), ..small() }, &regression(&x, 3, &y));
+    let model = sound(&small().committee(2), &regression(&x, 3, &y));
     let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
     let far = normal_rows(100, 3, 237).iter().map(|v| 10.0 * v).collect::<Vec<f32>>();
     assert_eq!(

@@ -15,16 +15,14 @@ fn repeated<T: Copy>(values: &[T], width: usize, weight: &[f32]) -> Vec<T> {
 /// Every row in every step, none held out: the order of the rows is all that can differ. Plain gradient steps, since
 /// Adam blows a difference in rounding up to a whole step where the gradient is nearly zero.
 fn full_batch() -> Params {
-    Params {
-        solver: SolverKind::Sgd,
-        schedule: Some(Schedule::Constant),
-        lr: Some(0.01),
-        batch_size: Some(10_000),
-        validation_fraction: Some(0.0),
-        epochs: Some(100),
-        random_features: Some(30),
-        ..Params::default()
-    }
+    Params::new()
+        .solver(SolverKind::Sgd)
+        .schedule(Schedule::Constant)
+        .lr(0.01)
+        .batch_size(10_000)
+        .validation_fraction(0.0)
+        .epochs(100)
+        .random_features(30)
 }
 
 fn close(a: &[f64], b: &[f64], tolerance: f64) {
@@ -42,7 +40,7 @@ fn integer_weights_are_repeated_rows_for_every_loss_and_start() {
     let (many_x, many_y) = (repeated(&x, 2, &weight), repeated(&y, 1, &weight));
     for init in [Init::Constant, Init::Regressor] {
         for loss in [LossKind::Squared, LossKind::Huber { delta: 0.5 }, LossKind::Poisson] {
-            let params = Params { loss: Some(loss), init: Some(init), ..full_batch() };
+            let params = full_batch().loss(loss).init(init);
             let weighted = fit(&params, &Data { weight: Some(&weight), ..regression(&x, 2, &y) });
             let repeated = fit(&params, &regression(&many_x, 2, &many_y));
             close(&weighted.predict(matrix(&x, 2)).unwrap(), &repeated.predict(matrix(&x, 2)).unwrap(), 1e-4);
@@ -112,13 +110,13 @@ fn rows_of_weight_zero_have_no_influence_whatever_they_hold() {
     };
     for init in [Init::Constant, Init::Restarter, Init::Regressor] {
         for solver in [SolverKind::Adam, SolverKind::PalmSgd] {
-            let params = Params { init: Some(init), solver, ..quick() };
+            let params = quick().init(init).solver(solver);
             for loss in [LossKind::Squared, LossKind::Quantile { tau: 0.3 }, LossKind::Poisson] {
-                let params = Params { loss: Some(loss), lr: Some(1e-3), ..params.clone() };
+                let params = params.clone().loss(loss).lr(1e-3);
                 let clean = with(regression(&x, 3, &y), &params);
                 assert!(clean == with(regression(&junk, 3, &junk_y), &params), "{init} {solver} {loss}");
             }
-            let balanced = Params { class_weight: Some(rffnet::ClassWeight::Balanced), ..params };
+            let balanced = params.class_weight(rffnet::ClassWeight::Balanced);
             let clean = with(classification(&x, 3, &labels, &classes), &balanced);
             assert!(
                 clean == with(classification(&junk, 3, &junk_labels, &classes), &balanced),

@@ -1,7 +1,7 @@
+use rffnet::numerics::cholesky::Cholesky;
 use rffnet::{Data, Matrix, Target};
 
 use super::*;
-use crate::linalg::Factor;
 use crate::testing::{normal_rows, threads};
 use crate::{Options, fit};
 
@@ -24,7 +24,7 @@ fn run_long_it_interpolates() {
     let y = smooth(&rows);
     let training = Training {
         rows: rows.clone(),
-        response: Response::Values { values: &y, outputs: 1 },
+        target: Target::Values { values: &y, outputs: 1 },
         weight: vec![1.0; 80],
         seed: 3,
     };
@@ -39,7 +39,7 @@ fn run_long_it_interpolates() {
     };
     let ours = method.train(&training).expect("trains").decision(&normal_rows(20, 2, 2));
     let mut exact = y.clone();
-    Factor::new(gaussian(&rows, &rows, 10.0), 80).expect("positive definite").solve(&mut exact);
+    Cholesky::tiled(gaussian(&rows, &rows, 10.0), 80).expect("positive definite").solve(&mut exact);
     let exact = crate::kernel::gaussian_times(&normal_rows(20, 2, 2), &rows, 10.0, &exact);
     for (a, b) in ours.iter().zip(&exact) {
         assert!((a - b).abs() < 1e-3, "{a} {b}");

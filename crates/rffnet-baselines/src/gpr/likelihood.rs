@@ -8,8 +8,9 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use rffnet::numerics::cholesky::Cholesky;
 
-use crate::linalg::{Factor, blocks, product};
+use crate::linalg::{blocks, product};
 
 /// What is learned by maximising the likelihood.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +25,8 @@ pub(crate) struct Hyper {
     pub(crate) mean: Vec<f64>,
 }
 
-/// Rows and targets.
-pub(crate) struct Problem {
+/// The marginal likelihood of targets, given their rows, as a function of `Hyper`.
+pub(crate) struct MarginalLikelihood {
     pub(crate) n: usize,
     pub(crate) d: usize,
     /// Row after row, which is `d x n` column by column.
@@ -36,15 +37,15 @@ pub(crate) struct Problem {
     pub(crate) spread: Vec<f64>,
 }
 
-/// The likelihood's logarithm and its derivatives by each number of `Hyper`.
-pub(crate) struct Likelihood {
+/// Its logarithm at a point, and the derivatives by each number of `Hyper`.
+pub(crate) struct Evaluation {
     pub(crate) value: f64,
     pub(crate) gradient: Hyper,
 }
 
 /// What predictions are made from.
 pub(crate) struct Posterior {
-    pub(crate) factor: Factor,
+    pub(crate) factor: Cholesky,
     /// `K^-1 (y - mean)`, output after output.
     pub(crate) alpha: Vec<f64>,
 }
@@ -96,7 +97,7 @@ impl Points {
     }
 }
 
-impl Problem {
+impl MarginalLikelihood {
     /// How many outputs there are.
     pub(crate) fn outputs(&self) -> usize {
         self.y.len() / self.n
@@ -114,7 +115,7 @@ impl Problem {
             points.kernel(at, points, at, width, hyper.scale, out, n);
             (at..at + width).for_each(|i| out[(i - at) * n + i] += hyper.noise * self.spread[i]);
         });
-        let factor = Factor::new(kernel, n)?;
+        let factor = Cholesky::tiled(kernel, n)?;
         let mut alpha = self.residuals(&hyper.mean);
         factor.solve(&mut alpha);
         Some(Posterior { factor, alpha })
@@ -125,7 +126,7 @@ impl Problem {
     }
 
     /// The likelihood's logarithm and gradient; `None` where rounding has made K indefinite or a number ran away.
-    pub(crate) fn likelihood(&self, hyper: &Hyper) -> Option<Likelihood> {
+    pub(crate) fn evaluate(&self, hyper: &Hyper) -> Option<Evaluation> {
         let points = self.points(&hyper.lengthscale);
         let Posterior { factor, alpha } = self.posterior(&points, hyper)?;
         let outputs = self.outputs() as f64;
@@ -153,7 +154,7 @@ impl Problem {
             && gradient.noise.is_finite()
             && gradient.scale.is_finite()
             && gradient.lengthscale.iter().all(|g| g.is_finite());
-        finite.then_some(Likelihood { value, gradient })
+        finite.then_some(Evaluation { value, gradient })
     }
 
     /// Sums over the columns `at..at + width` of `W = (aa' - K^-1) o signal`, W standing for both halves.
@@ -161,7 +162,7 @@ impl Problem {
         &self,
         points: &Points,
         hyper: &Hyper,
-        factor: &Factor,
+        factor: &Cholesky,
         alpha: &[f64],
         at: usize,
         width: usize,

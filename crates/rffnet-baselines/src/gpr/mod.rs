@@ -4,12 +4,13 @@ mod likelihood;
 mod minimise;
 
 use rayon::prelude::*;
+use rffnet::Target;
+use rffnet::text::count;
 
-use self::likelihood::{Hyper, Points, Posterior, Problem};
+use self::likelihood::{Hyper, MarginalLikelihood, Points, Posterior};
 use self::minimise::{adam, lbfgs};
-use crate::krr::thousands;
 use crate::linalg::BLOCK;
-use crate::{Error, Method, Need, Response, Rows, Trained, Training};
+use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Gaussian process regression: `scale exp(-sum_j (x_j - x'_j)^2 / (2 lengthscale_j^2))` plus noise, around a constant
 /// mean, every number chosen by the marginal likelihood.
@@ -155,21 +156,21 @@ impl Link {
 impl Method for Gpr {
     fn memory(&self, training: &Training<'_>) -> Need {
         let n = training.rows.len() as u64;
-        let size = thousands(n);
+        let size = count(n);
         Need { what: format!("the {size} x {size} kernel matrix"), bytes: 8 * n.saturating_mul(n) }
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
-        let Response::Values { values, outputs } = training.response else {
+        let Target::Values { values, outputs } = training.target else {
             return Err(Error::Unsupported(
                 "Gaussian process regression learns numbers: choose another method for classes".into(),
             ));
         };
         self.check()?;
-        let (problem, units) = self.problem(training, values, outputs);
-        let hyper = self.maximise(&problem).ok_or_else(diverged)?;
-        let points = problem.points(&hyper.lengthscale);
-        let Posterior { factor, alpha } = problem.posterior(&points, &hyper).ok_or_else(diverged)?;
+        let (likelihood, units) = self.likelihood(training, values, outputs);
+        let hyper = self.maximise(&likelihood).ok_or_else(diverged)?;
+        let points = likelihood.points(&hyper.lengthscale);
+        let Posterior { factor, alpha } = likelihood.posterior(&points, &hyper).ok_or_else(diverged)?;
         let constant = training.rows.constant();
         Ok(Box::new(Process { points, hyper, posterior: Posterior { factor, alpha }, units, constant }))
     }
@@ -185,7 +186,12 @@ impl Gpr {
     }
 
     /// Rows that count, targets in their own units, and what those units are.
-    fn problem(&self, training: &Training<'_>, values: &[f64], outputs: usize) -> (Problem, Vec<Unit>) {
+    fn likelihood(
+        &self,
+        training: &Training<'_>,
+        values: &[f64],
+        outputs: usize,
+    ) -> (MarginalLikelihood, Vec<Unit>) {
         let kept: Vec<usize> = (0..training.rows.len()).filter(|&i| training.weight[i] > 0.0).collect();
         let units: Vec<Unit> = (0..outputs)
             .map(|c| {
@@ -195,18 +201,18 @@ impl Gpr {
             .collect();
         let y = units.iter().enumerate();
         let y = y.flat_map(|(c, u)| kept.iter().map(move |&i| u.scaled(values[i * outputs + c]))).collect();
-        let problem = Problem {
+        let likelihood = MarginalLikelihood {
             n: kept.len(),
             d: training.rows.columns,
             x: kept.iter().flat_map(|&i| training.rows.row(i)).map(|&v| v.into()).collect(),
             y,
             spread: kept.iter().map(|&i| 1.0 / training.weight[i]).collect(),
         };
-        (problem, units)
+        (likelihood, units)
     }
 
-    fn maximise(&self, problem: &Problem) -> Option<Hyper> {
-        let d = problem.d;
+    fn maximise(&self, likelihood: &MarginalLikelihood) -> Option<Hyper> {
+        let d = likelihood.d;
         let link = match self.optimiser {
             Optimiser::Adam { .. } => Link::Softplus,
             Optimiser::Lbfgs { .. } => Link::Exp,
@@ -215,11 +221,11 @@ impl Gpr {
             lengthscale: vec![self.lengthscale.unwrap_or((d as f64).sqrt()); d],
             noise: self.noise,
             scale: self.scale,
-            mean: vec![0.0; problem.outputs()],
+            mean: vec![0.0; likelihood.outputs()],
         };
-        let n = problem.n as f64;
+        let n = likelihood.n as f64;
         let loss = |raw: &[f64]| {
-            let at = problem.likelihood(&link.unpack(raw, d))?;
+            let at = likelihood.evaluate(&link.unpack(raw, d))?;
             let mut gradient = link.pull_back(&at.gradient, raw);
             gradient.iter_mut().for_each(|g| *g /= -n);
             if !self.learn_scale {

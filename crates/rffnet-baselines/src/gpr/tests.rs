@@ -3,9 +3,9 @@ use rffnet::{Data, Matrix, Target};
 use super::*;
 use crate::{Options, fit};
 
-fn problem(n: usize, d: usize, outputs: usize) -> Problem {
+fn likelihood(n: usize, d: usize, outputs: usize) -> MarginalLikelihood {
     let wave = |i: usize, by: f64| (i as f64 * by).sin() * 1.7;
-    Problem {
+    MarginalLikelihood {
         n,
         d,
         x: (0..n * d).map(|i| wave(i, 1.37)).collect(),
@@ -24,17 +24,17 @@ fn hyper(d: usize, outputs: usize) -> Hyper {
 }
 
 /// K by its definition, eliminated by Gauss: log density of each output.
-fn density(problem: &Problem, hyper: &Hyper) -> f64 {
-    let (n, d) = (problem.n, problem.d);
+fn density(likelihood: &MarginalLikelihood, hyper: &Hyper) -> f64 {
+    let (n, d) = (likelihood.n, likelihood.d);
     let mut total = 0.0;
-    for (y, mean) in problem.y.chunks(n).zip(&hyper.mean) {
+    for (y, mean) in likelihood.y.chunks(n).zip(&hyper.mean) {
         let mut a: Vec<Vec<f64>> = (0..n)
             .map(|i| {
                 let entry = |j: usize| {
                     let square = |c: usize| {
-                        ((problem.x[i * d + c] - problem.x[j * d + c]) / hyper.lengthscale[c]).powi(2)
+                        ((likelihood.x[i * d + c] - likelihood.x[j * d + c]) / hyper.lengthscale[c]).powi(2)
                     };
-                    let noise = if i == j { hyper.noise * problem.spread[i] } else { 0.0 };
+                    let noise = if i == j { hyper.noise * likelihood.spread[i] } else { 0.0 };
                     hyper.scale * (-0.5 * (0..d).map(square).sum::<f64>()).exp() + noise
                 };
                 (0..n).map(entry).chain([y[i] - mean]).collect()
@@ -58,9 +58,9 @@ fn density(problem: &Problem, hyper: &Hyper) -> f64 {
 #[test]
 fn the_likelihood_is_the_density_of_the_targets() {
     for (n, d, outputs) in [(1, 1, 1), (20, 3, 1), (150, 2, 2)] {
-        let (problem, hyper) = (problem(n, d, outputs), hyper(d, outputs));
-        let ours = problem.likelihood(&hyper).expect("positive definite").value;
-        let exact = density(&problem, &hyper);
+        let (likelihood, hyper) = (likelihood(n, d, outputs), hyper(d, outputs));
+        let ours = likelihood.evaluate(&hyper).expect("positive definite").value;
+        let exact = density(&likelihood, &hyper);
         assert!((ours - exact).abs() < 1e-9 * exact.abs().max(1.0), "{ours} {exact}");
     }
 }
@@ -69,11 +69,11 @@ fn the_likelihood_is_the_density_of_the_targets() {
 fn the_gradient_is_that_of_finite_differences() {
     // 150 rows: more than one block of columns.
     for (n, d, outputs) in [(12, 2, 1), (150, 4, 1), (140, 3, 2)] {
-        let (problem, hyper) = (problem(n, d, outputs), hyper(d, outputs));
+        let (likelihood, hyper) = (likelihood(n, d, outputs), hyper(d, outputs));
         for link in [Link::Softplus, Link::Exp] {
             let raw = link.pack(&hyper);
-            let value = |raw: &[f64]| problem.likelihood(&link.unpack(raw, d)).expect("defined").value;
-            let at = problem.likelihood(&link.unpack(&raw, d)).expect("defined");
+            let value = |raw: &[f64]| likelihood.evaluate(&link.unpack(raw, d)).expect("defined").value;
+            let at = likelihood.evaluate(&link.unpack(&raw, d)).expect("defined");
             let gradient = link.pull_back(&at.gradient, &raw);
             assert_eq!(gradient.len(), d + 2 + outputs);
             for i in 0..raw.len() {
@@ -98,7 +98,7 @@ fn fixture(name: &str) -> Vec<f64> {
 #[test]
 fn agrees_with_scikit_learn() {
     let (x, y) = (fixture("x"), fixture("y"));
-    let problem = Problem { n: y.len(), d: 3, x, spread: vec![1.0; y.len()], y };
+    let likelihood = MarginalLikelihood { n: y.len(), d: 3, x, spread: vec![1.0; y.len()], y };
     let hyper = Hyper {
         lengthscale: fixture("lengthscale"),
         scale: fixture("scale")[0],
@@ -109,7 +109,7 @@ fn agrees_with_scikit_learn() {
         assert_eq!(ours.len(), theirs.len());
         ours.iter().zip(theirs).for_each(|(a, b)| assert!((a - b).abs() < 1e-9, "{a} {b}"));
     };
-    let at = problem.likelihood(&hyper).expect("positive definite");
+    let at = likelihood.evaluate(&hyper).expect("positive definite");
     close(&[at.value], &fixture("likelihood"));
     let by_log = |g: &f64, v: &f64| g * v;
     let mut gradient = vec![by_log(&at.gradient.scale, &hyper.scale)];
@@ -117,8 +117,8 @@ fn agrees_with_scikit_learn() {
     gradient.push(by_log(&at.gradient.noise, &hyper.noise));
     close(&gradient, &fixture("gradient"));
 
-    let points = problem.points(&hyper.lengthscale);
-    let posterior = problem.posterior(&points, &hyper).expect("positive definite");
+    let points = likelihood.points(&hyper.lengthscale);
+    let posterior = likelihood.posterior(&points, &hyper).expect("positive definite");
     let units = vec![Unit { offset: 0.0, factor: 1.0 }];
     let process = Process { points, hyper, posterior, units, constant: vec![false; 3] };
     let new = Rows { values: fixture("new").iter().map(|&v| v as f32).collect(), columns: 3 };
@@ -217,9 +217,9 @@ fn refuses_with_a_sentence() {
 
 #[test]
 fn equal_bits_for_any_number_of_threads() {
-    let (problem, hyper) = (problem(300, 3, 1), hyper(3, 1));
+    let (likelihood, hyper) = (likelihood(300, 3, 1), hyper(3, 1));
     let work = || {
-        let at = problem.likelihood(&hyper).expect("positive definite");
+        let at = likelihood.evaluate(&hyper).expect("positive definite");
         (at.value.to_bits(), at.gradient)
     };
     let pool = |n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("a pool");

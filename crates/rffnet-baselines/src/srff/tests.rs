@@ -14,7 +14,7 @@ fn matrix(rows: &Rows) -> Matrix<'_> {
 
 fn training<'a>(rows: &Rows, y: &'a [f64], outputs: usize) -> Training<'a> {
     let weight = (0..rows.len()).map(|i| 0.5 + (i % 3) as f64 * 0.5).collect();
-    Training { rows: rows.clone(), response: Response::Values { values: y, outputs }, weight, seed: 1 }
+    Training { rows: rows.clone(), target: Target::Values { values: y, outputs }, weight, seed: 1 }
 }
 
 #[test]
@@ -23,17 +23,17 @@ fn the_gradient_is_that_of_finite_differences() {
         let rows = normal_rows(300, 4, 1);
         let y: Vec<f64> = (0..300 * outputs).map(|i| (i as f64 * 0.3).sin()).collect();
         let training = training(&rows, &y, outputs);
-        let problem = Problem::new(&Srff::default(), &training, &y, outputs);
+        let objective = SquaredError::new(&Srff::default(), &training, &y, outputs);
         let map = Map::new(4, 30, 2);
-        let (beta, _) = problem.head(&map, 0.01).expect("solves");
+        let (beta, _) = objective.head(&map, 0.01).expect("solves");
         let gamma = [0.9, 1.3, 0.2, 0.6];
-        let (loss, gradient) = problem.gradient(&map, &gamma, &beta);
-        assert!((loss - problem.loss(&map, &gamma, &beta)).abs() < 1e-14);
+        let (loss, gradient) = objective.gradient(&map, &gamma, &beta);
+        assert!((loss - objective.loss(&map, &gamma, &beta)).abs() < 1e-14);
         for j in 0..4 {
             let at = |step: f64| {
                 let mut gamma = gamma;
                 gamma[j] += step;
-                problem.loss(&map, &gamma, &beta)
+                objective.loss(&map, &gamma, &beta)
             };
             let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
             assert!((slope - gradient[j]).abs() < 1e-8, "{j}: {slope} {}", gradient[j]);
@@ -46,11 +46,12 @@ fn the_head_is_where_the_penalised_loss_is_flat() {
     let rows = normal_rows(200, 3, 3);
     let y: Vec<f64> = (0..200).map(|i| f64::from(rows.row(i)[0]).sin()).collect();
     let training = training(&rows, &y, 1);
-    let problem = Problem::new(&Srff::paper(), &training, &y, 1);
+    let objective = SquaredError::new(&Srff::paper(), &training, &y, 1);
     let map = Map::new(3, 20, 4);
-    let (beta, loss) = problem.head(&map, 0.1).expect("solves");
-    let penalised =
-        |beta: &[f64]| problem.loss(&map, &map.gamma, beta) + 0.05 * beta.iter().map(|b| b * b).sum::<f64>();
+    let (beta, loss) = objective.head(&map, 0.1).expect("solves");
+    let penalised = |beta: &[f64]| {
+        objective.loss(&map, &map.gamma, beta) + 0.05 * beta.iter().map(|b| b * b).sum::<f64>()
+    };
     assert!((loss - penalised(&beta)).abs() < 1e-14);
     for k in 0..20 {
         let at = |step: f64| {
@@ -68,14 +69,14 @@ fn relevances_are_optimal_on_the_simplex_for_their_head() {
     let rows = normal_rows(500, 5, 5);
     let y: Vec<f64> = (0..500).map(|i| (2.0 * f64::from(rows.row(i)[1])).sin()).collect();
     let training = training(&rows, &y, 1);
-    let problem = Problem::new(&Srff::paper(), &training, &y, 1);
+    let objective = SquaredError::new(&Srff::paper(), &training, &y, 1);
     let map = Map::new(5, 60, 9);
-    let (beta, _) = problem.head(&map, 1e-3).expect("solves");
+    let (beta, _) = objective.head(&map, 1e-3).expect("solves");
     let method = Srff { steps: 5000, tolerance: 1e-13, ..Srff::default() };
-    let gamma = method.improve(&problem, &map, &beta).expect("stays finite");
+    let gamma = method.improve(&objective, &map, &beta).expect("stays finite");
     assert!((gamma.iter().sum::<f64>() - 5.0).abs() < 1e-9 && gamma.iter().all(|&g| g >= 0.0), "{gamma:?}");
-    assert!(problem.loss(&map, &gamma, &beta) < problem.loss(&map, &map.gamma, &beta));
-    let (_, gradient) = problem.gradient(&map, &gamma, &beta);
+    assert!(objective.loss(&map, &gamma, &beta) < objective.loss(&map, &map.gamma, &beta));
+    let (_, gradient) = objective.gradient(&map, &gamma, &beta);
     let least = gradient.iter().copied().fold(f64::INFINITY, f64::min);
     for (g, slope) in gamma.iter().zip(&gradient) {
         assert!(*g == 0.0 || slope - least < 1e-5, "{gamma:?} {gradient:?}");

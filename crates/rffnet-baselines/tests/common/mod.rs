@@ -1,14 +1,13 @@
 //! What the tests of all methods share.
 
-use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rffnet::numerics::random::seeded;
 use rffnet::{Data, Matrix, Target};
 use rffnet_baselines::{Error, Fastfood, KernelRidge, Linear, Method, Model, Nystroem, Options, Rff, fit};
 
 /// Independent standard normal columns.
 pub(crate) fn normal(n: usize, d: usize, seed: u64) -> Vec<f32> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut rng = seeded(seed);
     (0..n * d).map(|_| StandardNormal.sample(&mut rng)).collect()
 }
 

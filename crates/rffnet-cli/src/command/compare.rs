@@ -1,27 +1,28 @@
 //! `rffnet compare`: which method is best on these rows?
 
+mod line;
+mod table;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rffnet::Missing;
-use rffnet_compare::{
-    Job, Kind, Known, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot,
-};
+use rffnet::{Missing, OwnedTarget};
+use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot};
 use rffnet_data::{
-    Column, ColumnRef, Fold, ReadOptions, Select, Simulated, Task, folds, group_folds, stratified_folds,
-    subsample, time_folds,
+    Column, ColumnRef, Fold, ReadOptions, Sample, Select, Simulated, Task, folds, group_folds,
+    stratified_folds, subsample, time_folds,
 };
 use serde::Serialize;
 
+use self::line::Line;
 use crate::cli::Globals;
 use crate::failure::{Failure, say};
-use crate::labels;
 use crate::options::Header;
 use crate::output::Destination;
-use crate::progress::{INTERRUPTED, Line};
-use crate::sample::{Sample, read_with_target};
-use crate::table;
+use crate::progress::INTERRUPTED;
+use crate::read::read_with_target;
+use crate::target;
 use crate::text::{count, name, plural};
 use crate::values::{self, TASKS, named};
 
@@ -152,15 +153,15 @@ impl Compare {
         let sample = self.sample(globals)?;
         let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
         if !globals.quiet {
-            say(labels::sentence(&sample.known, &sample.table));
+            say(target::sentence(&sample));
         }
         let results = self.results(&sample, &folds, globals)?;
         let summary = summarise(&results);
 
         let table = &sample.table;
-        let task = match sample.known {
-            Known::Values(_) => rffnet::Task::Regression,
-            Known::Labels { .. } => rffnet::Task::Classification,
+        let task = match sample.target {
+            OwnedTarget::Values { .. } => rffnet::Task::Regression,
+            OwnedTarget::Labels { .. } => rffnet::Task::Classification,
         };
         let columns = table.columns();
         destination.write(|out| {
@@ -267,8 +268,8 @@ impl Compare {
             }
             None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
         };
-        let known = labels::learn(&table, self.task.unwrap_or(Task::Auto))?;
-        Ok(Sample { table, known })
+        let target = target::learn(&table, self.task.unwrap_or(Task::Auto))?;
+        Ok(Sample { table, target })
     }
 
     fn read_options(&self, globals: &Globals) -> ReadOptions {
@@ -286,11 +287,11 @@ impl Compare {
 
     /// How the rows are cut, in a word.
     fn split(&self, sample: &Sample) -> &'static str {
-        match (&self.group, self.time, &sample.known) {
+        match (&self.group, self.time, &sample.target) {
             (Some(_), _, _) => "group",
             (None, true, _) => "time",
-            (None, false, Known::Labels { .. }) => "stratified",
-            (None, false, Known::Values(_)) => "plain",
+            (None, false, OwnedTarget::Labels { .. }) => "stratified",
+            (None, false, OwnedTarget::Values { .. }) => "plain",
         }
     }
 
@@ -305,11 +306,11 @@ impl Compare {
 
     fn folds(&self, sample: &Sample, groups: Option<&Column>, seed: u64) -> Result<Vec<Fold>, Failure> {
         let (k, rows) = (self.folds.unwrap_or(FOLDS), sample.table.rows);
-        let cut = match (groups, &sample.known) {
+        let cut = match (groups, &sample.target) {
             (Some(groups), _) => group_folds(groups, k, seed),
             (None, _) if self.time => time_folds(rows, k),
-            (None, Known::Labels { codes, .. }) => stratified_folds(codes, k, seed),
-            (None, Known::Values(_)) => folds(rows, k, seed),
+            (None, OwnedTarget::Labels { codes, .. }) => stratified_folds(codes, k, seed),
+            (None, OwnedTarget::Values { .. }) => folds(rows, k, seed),
         };
         cut.map_err(|e| Failure::request(format!("{}: {e}", sample.table.source)))
     }

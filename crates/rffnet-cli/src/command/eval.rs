@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rffnet::Model;
-use rffnet_compare::Scores;
-use rffnet_data::{ColumnRef, ReadOptions};
+use rffnet::scores::Scores;
+use rffnet_data::{ColumnRef, ReadOptions, Sample};
 
 use crate::cli::Globals;
 use crate::failure::{Failure, in_file, say};
-use crate::labels;
 use crate::options::Header;
 use crate::output::{print, print_json};
-use crate::sample::{Sample, for_model, read_with_target};
+use crate::read::{for_model, read_with_target};
 use crate::scores::shown;
+use crate::target;
 use crate::text::plural;
 
 const EXAMPLES: &str = "\
@@ -53,8 +53,8 @@ impl Rows {
             ..for_model(&model)
         };
         let table = read_with_target(&self.data, &options)?;
-        let known = labels::of_model(&table, &model)?;
-        Ok((model, Sample { table, known }))
+        let target = target::of_model(&table, &model)?;
+        Ok((model, Sample { table, target }))
     }
 }
 

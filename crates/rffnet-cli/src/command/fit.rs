@@ -4,22 +4,22 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use rffnet::{LossKind, Missing, Model, Shape, SolverKind, Stopped};
-use rffnet_compare::{Known, Scores};
-use rffnet_data::{ReadOptions, Table, Task, split, stratified_split};
+use rffnet::scores::Scores;
+use rffnet::{LossKind, Missing, Model, OwnedTarget, Params, Shape, SolverKind, Stopped};
+use rffnet_data::{ReadOptions, Sample, Table, Task, split, stratified_split};
 use serde::Serialize;
 
 use crate::bars::{Relevance, SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::config::Config;
 use crate::failure::{Failure, in_file, say};
-use crate::labels;
 use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
-use crate::progress::{Watch, step};
-use crate::sample::{Sample, like, read_with_target};
+use crate::progress::{ProgressBar, step};
+use crate::read::{like, read_with_target};
 use crate::scores::line;
+use crate::target;
 use crate::text::{exact, name, plural, seconds};
 
 const EXAMPLES: &str = "\
@@ -94,32 +94,32 @@ impl Fit {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         // Whatever can be refused is refused before the first row is read.
         self.data.check()?;
-        let params = self.params.params(globals.seed());
+        let params = self.params.params(globals.seed())?;
         let classification = params.loss == Some(LossKind::CrossEntropy);
-        let solver = params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?.solver;
+        let solver = params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?.solver();
         if let Some(path) = &self.data.output {
             let inputs: Vec<&str> =
                 [&self.data.data, &self.data.test].into_iter().flatten().map(String::as_str).collect();
             check_writable(path, &inputs)?;
         }
 
-        let (train, test) = self.samples(globals)?;
+        let (train, test) = self.samples(&params, globals)?;
         let data = train.data()?;
         let tell = |line: &str| {
             if !globals.quiet {
                 say(line)
             }
         };
-        tell(&labels::sentence(&train.known, &train.table));
-        let mut watch = Watch::new(globals.quiet, step(solver));
+        tell(&target::sentence(&train));
+        let mut progress = ProgressBar::new(globals.quiet, step(solver));
         tell(&format!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
-        let fitted = rffnet::Fit::new(&params).observer(&mut watch).run(&data);
+        let fitted = rffnet::Fit::new(&params).observer(&mut progress).run(&data);
         let fit_seconds = begun.elapsed().as_secs_f64();
-        drop(watch);
+        drop(progress);
         let model = fitted.map_err(in_file(&train.table.source))?;
         let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
-        let warnings = self.warnings(&model);
+        let warnings = warnings(&model, params.budget);
         for warning in &warnings {
             tell(&format!("warning: {warning}"));
         }
@@ -141,7 +141,7 @@ impl Fit {
     }
 
     /// The training part, and the test part if there is one.
-    fn samples(&self, globals: &Globals) -> Result<(Sample, Option<Sample>), Failure> {
+    fn samples(&self, params: &Params, globals: &Globals) -> Result<(Sample, Option<Sample>), Failure> {
         let task = self.data.task.unwrap_or(Task::Auto);
         if let Some(set) = self.data.dataset {
             let rows = self.data.rows.unwrap_or(SIMULATED_ROWS);
@@ -152,22 +152,20 @@ impl Fit {
                 )));
             }
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
-            let known = labels::learn(&train, task)?;
-            let test_known = labels::compare(&test, known.classes())?;
-            let test = Sample { table: test, known: test_known };
-            return Ok((Sample { table: train, known }, Some(test)));
+            let target = target::learn(&train, task)?;
+            let test = Sample { target: target::compare(&test, target.classes())?, table: test };
+            return Ok((Sample { table: train, target }, Some(test)));
         }
         let path = self.data.data.as_deref().unwrap_or("-");
-        let options = self.read_options(globals);
+        let options = self.read_options(params, globals);
         let table = read_with_target(path, &options)?;
-        let known = labels::learn(&table, task)?;
-        let all = Sample { table, known };
+        let all = Sample { target: target::learn(&table, task)?, table };
         if let Some(path) = &self.data.test {
             // Only the model's columns and the target are looked for: what is ignored may be absent.
             let options = ReadOptions { select: like(&all.table), ignore: Vec::new(), ..options };
             let table = read_with_target(path, &options)?;
-            let known = labels::compare(&table, all.known.classes())?;
-            return Ok((all, Some(Sample { table, known })));
+            let test = Sample { target: target::compare(&table, all.target.classes())?, table };
+            return Ok((all, Some(test)));
         }
         match self.data.test_fraction {
             None => Ok((all, None)),
@@ -178,14 +176,14 @@ impl Fit {
         }
     }
 
-    fn read_options(&self, globals: &Globals) -> ReadOptions {
+    fn read_options(&self, params: &Params, globals: &Globals) -> ReadOptions {
         ReadOptions {
             format: globals.format,
             target: self.data.target.clone(),
             weight: self.data.weight.clone(),
             ignore: self.data.ignore.clone().unwrap_or_default(),
             header: self.data.header.choice(),
-            missing: self.params.missing == Some(Missing::Mean),
+            missing: params.missing == Some(Missing::Mean),
             columns: self.data.columns,
             ..ReadOptions::default()
         }
@@ -197,9 +195,9 @@ impl Fit {
                 "test-fraction is {fraction}; it must be above 0 and below 1"
             )));
         }
-        let (train, test) = match &all.known {
-            Known::Labels { codes, .. } => stratified_split(codes, fraction, seed),
-            Known::Values(values) => split(values.len(), fraction, seed),
+        let (train, test) = match &all.target {
+            OwnedTarget::Labels { codes, .. } => stratified_split(codes, fraction, seed),
+            OwnedTarget::Values { .. } => split(all.table.rows, fraction, seed),
         };
         if test.is_empty() {
             return Err(Failure::request(format!(
@@ -209,19 +207,6 @@ impl Fit {
             )));
         }
         Ok((all.take(&train), all.take(&test)))
-    }
-
-    /// The model's, and one about the budget, which the model does not know.
-    fn warnings(&self, model: &Model) -> Vec<String> {
-        let mut warnings = model.summary().warnings.clone();
-        if let (Stopped::Budget, Some(budget)) = (model.summary().stopped, self.params.budget) {
-            warnings.push(format!(
-                "the budget of {} s ran out; the model is the best one found by then, a larger budget may give a \
-                 better one",
-                exact(budget)
-            ));
-        }
-        warnings
     }
 
     fn report<'a>(
@@ -238,7 +223,7 @@ impl Fit {
             rows: summary.rows,
             columns: model.feature_names().len(),
             random_features: model.random_features(),
-            solver: model.plan().solver,
+            solver: model.plan().solver(),
             chosen: &summary.chosen,
             seed: globals.seed(),
             threads: rayon::current_num_threads(),
@@ -251,11 +236,24 @@ impl Fit {
             model: self.data.output.as_ref().map(|path| path.display().to_string()),
             best_epoch: summary.best_epoch,
             kernel: model.kernel(),
-            loss: model.plan().loss,
+            loss: model.plan().common.loss,
             classes: model.classes(),
             warnings,
         }
     }
+}
+
+/// The model's, and one about the budget, which the model does not know.
+fn warnings(model: &Model, budget: Option<f64>) -> Vec<String> {
+    let mut warnings = model.summary().warnings.clone();
+    if let (Stopped::Budget, Some(budget)) = (model.summary().stopped, budget) {
+        warnings.push(format!(
+            "the budget of {} s ran out; the model is the best one found by then, a larger budget may give a \
+             better one",
+            exact(budget)
+        ));
+    }
+    warnings
 }
 
 fn score(model: &Model, test: &Sample) -> Result<Scores, Failure> {
@@ -278,8 +276,8 @@ fn summary(model: &Model, table: &Table, fit_seconds: f64, test: Option<(Scores,
             "model       {}, {} kernel, {} loss, {}",
             super::inspect::features(model),
             model.kernel(),
-            plan.loss,
-            plan.solver,
+            plan.common.loss,
+            plan.solver(),
         ),
         format!("fit         {}, {}", super::inspect::course(model), seconds(fit_seconds)),
     ];

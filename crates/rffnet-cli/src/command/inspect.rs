@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rffnet::{Init, Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
+use rffnet::{Init, Method, Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
 use serde::Serialize;
 
 use crate::bars::{Relevance, SHOWN, chart, relevances};
@@ -76,36 +76,36 @@ fn description(model: &Model) -> String {
             format!("classification on {columns} into {}", listed(model.classes(), 8))
         }
     };
-    let varpro = plan.solver == SolverKind::Varpro;
+    let common = &plan.common;
     let mut lines = vec![
         ("model", what),
-        ("features", format!("{}, {} kernel, {} sampling", features(model), model.kernel(), plan.sampling)),
+        ("features", format!("{}, {} kernel, {} sampling", features(model), model.kernel(), common.sampling)),
         (
             "objective",
             format!(
                 "{} loss; penalty on the head {}, on the relevances {}",
-                plan.loss,
-                match plan.fixed_alpha {
-                    None if varpro => "l2, chosen".into(),
-                    _ => penalty(plan.penalty),
+                common.loss,
+                match common.fixed_alpha {
+                    None if plan.varpro().is_some() => "l2, chosen".into(),
+                    _ => penalty(common.penalty),
                 },
-                penalty(plan.penalty_theta)
+                penalty(plan.descent().map_or(Penalty::default(), |d| d.penalty_theta))
             ),
         ),
-        ("solver", if varpro { exact_solver(plan) } else { descent(plan) }),
+        ("solver", solver(plan)),
         (
             "start",
             format!(
                 "preset {}, seed {}{}, class weights {}, missing values {}",
-                plan.preset,
-                plan.seed,
-                match plan.init {
-                    _ if varpro => String::new(),
-                    Init::Restarter => format!(", init restarter of {}", plural(plan.restarts, "start")),
-                    init => format!(", init {init}"),
+                common.preset,
+                common.seed,
+                match plan.descent().map(|d| (d.init, d.restarts)) {
+                    None => String::new(),
+                    Some((Init::Restarter, n)) => format!(", init restarter of {}", plural(n, "start")),
+                    Some((init, _)) => format!(", init {init}"),
                 },
-                plan.class_weight,
-                plan.missing
+                common.class_weight,
+                common.missing
             ),
         ),
         (
@@ -128,34 +128,39 @@ fn description(model: &Model) -> String {
     lines.iter().map(|(label, text)| format!("{label:<12}{text}\n")).collect()
 }
 
-/// `300 random features`, `3 networks of 400 random features and linear terms`
+/// `300 random features`, `ensemble of 3 members with 400 random features each and linear terms`
 pub(crate) fn features(model: &Model) -> String {
-    let networks =
-        if model.committee() > 1 { format!("{} networks of ", model.committee()) } else { String::new() };
-    let linear = if model.plan().linear { " and linear terms" } else { "" };
-    format!("{networks}{}{linear}", plural(model.random_features(), "random feature"))
+    let features = plural(model.random_features(), "random feature");
+    let features = match model.committee() {
+        1 => features,
+        members => format!("ensemble of {members} members with {features} each"),
+    };
+    let linear = if model.plan().common.linear { " and linear terms" } else { "" };
+    format!("{features}{linear}")
 }
 
-fn descent(plan: &Plan) -> String {
-    let patience = plan.patience.map_or(String::new(), |k| format!(", patience {k}"));
-    format!(
-        "{} at rate {} ({}), batches of {}, at most {}{patience}",
-        plan.solver,
-        exact(plan.lr),
-        plan.schedule,
-        count(plan.batch_size),
-        plural(plan.epochs, "epoch"),
-    )
-}
-
-fn exact_solver(plan: &Plan) -> String {
-    format!(
-        "{}, spectrum {}, effort {}, at most {} per penalty",
-        plan.solver,
-        plan.spectrum,
-        plan.effort,
-        plural(plan.epochs, "step"),
-    )
+fn solver(plan: &Plan) -> String {
+    match &plan.method {
+        Method::Descent(d) => {
+            let patience = d.patience.map_or(String::new(), |k| format!(", patience {k}"));
+            format!(
+                "{} at rate {} ({}), batches of {}, at most {}{patience}",
+                d.solver,
+                exact(d.lr),
+                d.schedule,
+                count(d.batch_size),
+                plural(d.epochs, "epoch"),
+            )
+        }
+        Method::VarPro(v) => format!(
+            "{}, spectrum {}, effort {}, at most {} per penalty",
+            plan.solver(),
+            v.spectrum,
+            v.effort,
+            plural(v.steps, "step"),
+        ),
+        _ => plan.solver().to_string(),
+    }
 }
 
 fn penalty(penalty: Penalty) -> String {
@@ -170,7 +175,7 @@ fn penalty(penalty: Penalty) -> String {
 /// `41 epochs, the 31st kept: ...`, as far as it is worth saying.
 pub(crate) fn course(model: &Model) -> String {
     let summary = model.summary();
-    let solver = model.plan().solver;
+    let solver = model.plan().solver();
     let kept = match summary.best_epoch {
         _ if solver == SolverKind::Varpro => String::new(),
         0 => String::new(),
@@ -179,7 +184,7 @@ pub(crate) fn course(model: &Model) -> String {
     };
     let why = match summary.stopped {
         Stopped::Epochs => String::new(),
-        Stopped::Patience => match model.plan().patience {
+        Stopped::Patience => match model.plan().descent().and_then(|d| d.patience) {
             Some(k) => format!(", stopped after {k} without improvement"),
             None => ", stopped for want of improvement".into(),
         },

@@ -12,7 +12,7 @@ use crate::cli::Globals;
 use crate::failure::{Failure, in_file};
 use crate::options::Header;
 use crate::output::Destination;
-use crate::sample::{for_model, matrix};
+use crate::read::for_model;
 use crate::text::exact;
 
 const EXAMPLES: &str = "\
@@ -66,7 +66,7 @@ impl Predict {
         let options =
             ReadOptions { format: globals.format, header: self.header.choice(), ..for_model(&model) };
         let table = rffnet_data::read(&self.data, &options)?;
-        let predicted = self.predicted(&model, matrix(&table)?).map_err(in_file(&table.source))?;
+        let predicted = self.predicted(&model, table.matrix()?).map_err(in_file(&table.source))?;
         destination
             .write(|out| if globals.json { predicted.json(table.rows, out) } else { predicted.csv(out) })
     }

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::io::{BufReader, Read};
 
+use rffnet::text::count;
 use rffnet_data::{Column, Table};
 
 use super::words::{Cleaner, weigh};
 use crate::Error;
-use crate::stats::count;
 
 /// Terms that are kept.
 const TERMS: usize = 3_000;

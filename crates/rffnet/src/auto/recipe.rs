@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn recipe(rows: usize, columns: usize, effort: Effort) -> Recipe {
-        let params = Params { effort: Some(effort), ..Params::default() };
+        let params = Params::new().effort(effort);
         of(&params, rows, columns)
     }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_number_that_was_asked_for_is_kept() {
         for mode in [SpectrumMode::Auto, SpectrumMode::Fixed, SpectrumMode::Learned] {
-            let params = Params { random_features: Some(77), spectrum: Some(mode), ..Params::default() };
+            let params = Params::new().random_features(77).spectrum(mode);
             let recipe = of(&params, 1000, 5);
             assert_eq!(recipe.learned + recipe.random, 77, "{mode}");
             assert_eq!(recipe.unlearned, if mode == SpectrumMode::Auto { 77 } else { 0 }, "{mode}");

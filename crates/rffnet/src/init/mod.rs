@@ -209,8 +209,7 @@ mod tests {
         let map = FeatureMap::new(sample_iid(&Kernel::Gaussian, 3, 20, &mut rng), vec![0.5; 20]);
         let (mut improved, mut last_was_best) = (0, 0);
         for seed in 0..5 {
-            let params =
-                Params { seed, init: Some(Init::Restarter), random_features: Some(20), ..Params::default() };
+            let params = Params::new().seed(seed).init(Init::Restarter).random_features(20);
             let shape = Shape { rows: 40, columns: 3, classification: false };
             let plan = Plan { schedule: Schedule::Constant, ..params.plan(shape).expect("valid") };
             let start = Weights::zeros(&map, 1);

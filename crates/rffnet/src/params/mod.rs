@@ -19,6 +19,7 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::loss::LossKind;
 use crate::penalty::PenaltyKind;
 use crate::spectrum::{Kernel, Sampling};
@@ -71,7 +72,7 @@ pub struct Params {
     pub budget: Option<f64>,
 }
 
-/// Declares a setter for each field.
+/// Declares a setter for each field, and one that takes the field by its name.
 macro_rules! setters {
     ($($field:ident: $type:ty,)+) => {
         #[allow(missing_docs)] // named as the fields
@@ -83,6 +84,18 @@ macro_rules! setters {
                     self
                 }
             )+
+
+            /// Sets a parameter of the table from text.
+            pub fn set(&mut self, parameter: &Parameter, text: &str) -> Result<(), Error> {
+                match parameter.key.replace('-', "_").as_str() {
+                    $(stringify!($field) => {
+                        let value: Option<$type> = text.parse().ok();
+                        self.$field = value.ok_or_else(|| parameter.refusal(text))?.into();
+                    })+
+                    _ => unreachable!("every row of the table is a field"),
+                }
+                Ok(())
+            }
         }
     };
 }

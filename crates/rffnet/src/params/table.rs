@@ -4,6 +4,8 @@
 use super::{
     ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
 };
+use crate::Error;
+use crate::loss::LossKind;
 use crate::penalty::PenaltyKind;
 use crate::spectrum::{Kernel, Sampling};
 
@@ -75,6 +77,21 @@ enum DefaultText {
 }
 
 impl Parameter {
+    /// What is wrong with a value that cannot be read.
+    pub(super) fn refusal(&self, text: &str) -> Error {
+        let need = match self.value {
+            ValueKind::Name(names) => format!("one of {}", names().join(" ")),
+            ValueKind::Loss => match text.parse::<LossKind>() {
+                Err(Error::Parameter { need, .. }) => need,
+                _ => "the name of a loss".into(),
+            },
+            ValueKind::Whole(_) => "a whole number".into(),
+            ValueKind::Real(_) => "a number".into(),
+            ValueKind::Switch => "true or false".into(),
+        };
+        Error::parameter(self.flag, format!("'{text}'"), need)
+    }
+
     /// The default in words; where it depends on the number of rows, two numbers of rows are named.
     pub fn default_text(&self) -> String {
         let varpro = |value| planned(&Params::new().solver(SolverKind::Varpro), value);
@@ -222,10 +239,15 @@ mod tests {
     fn names_are_read_and_defaults_are_said() {
         for parameter in PARAMETERS {
             assert!(!parameter.default_text().is_empty(), "{}", parameter.key);
+            let refused = Params::new().set(parameter, "?").expect_err(parameter.key).to_string();
+            assert!(refused.starts_with(&format!("{} is '?'; it must be ", parameter.flag)), "{refused}");
             if let ValueKind::Name(names) = parameter.value {
                 for name in names() {
                     let json = serde_json::json!({ parameter.key: name });
-                    assert!(serde_json::from_value::<Params>(json).is_ok(), "{}", parameter.key);
+                    let read = serde_json::from_value::<Params>(json).expect(parameter.key);
+                    let mut set = Params::new();
+                    set.set(parameter, &name).expect(parameter.key);
+                    assert_eq!(set, read);
                 }
             }
         }

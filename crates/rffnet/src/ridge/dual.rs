@@ -5,7 +5,7 @@
 //! length. So the normal equations have as many unknowns as there are rows, however many features and linear terms.
 
 use super::{Design, Gram, Moments};
-use crate::numerics::cholesky::Factor;
+use crate::numerics::cholesky::Cholesky;
 use crate::problem::Problem;
 
 /// Columns of the design that are multiplied at a time.
@@ -57,7 +57,7 @@ pub(crate) struct DualForm {
     /// The design, `rows x columns`, the intercept's last.
     z: Vec<f32>,
     rows: usize,
-    factor: Factor,
+    factor: Cholesky,
     /// The design in the new coordinates and the intercept, `rows x (rows + 1)`.
     pub(crate) design: Vec<f32>,
 }
@@ -79,7 +79,7 @@ impl DualForm {
             problem.backend.add_gram(&mut gram, &block);
         }
         let jitter = JITTER * (0..n).map(|i| gram.products[i * n + i]).sum::<f64>() / n as f64;
-        let factor = Factor::new(&gram.products, n, n, |_| jitter);
+        let factor = Cholesky::new(&gram.products, n, n, |_| jitter);
         let design = factor.rows().chunks_exact(n).flat_map(|row| row.iter().copied().chain([1.0])).collect();
         Some(Self { z, rows: n, factor, design })
     }

@@ -1,6 +1,6 @@
 //! Normal equations: second moments of the design, targets included, and their Cholesky factor.
 
-use crate::numerics::cholesky::Factor;
+use crate::numerics::cholesky::Cholesky;
 use crate::simd::GramScratch;
 
 /// Products of columns, summed over rows: lower triangle, row-major.
@@ -58,9 +58,9 @@ impl Moments {
     }
 
     /// The factor of `Z'WZ / n + alpha I`, the intercept's diagonal left free.
-    pub(crate) fn factor(&self, alpha: f64) -> Factor {
+    pub(crate) fn factor(&self, alpha: f64) -> Cholesky {
         let (n, m) = (self.columns, self.columns + self.targets);
         let free = 1e-9 * self.gram[(n - 1) * m + n - 1];
-        Factor::new(&self.gram, n, m, |a| if a + 1 == n { free } else { alpha })
+        Cholesky::new(&self.gram, n, m, |a| if a + 1 == n { free } else { alpha })
     }
 }

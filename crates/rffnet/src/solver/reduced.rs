@@ -7,7 +7,7 @@
 use crate::backend::{GradientBuffers, Wanted};
 use crate::features::{Network, ScaledFeatures, Weights};
 use crate::loss::ExactHead;
-use crate::numerics::cholesky::Factor;
+use crate::numerics::cholesky::Cholesky;
 use crate::numerics::lbfgs::{Lbfgs, Point};
 use crate::problem::Problem;
 use crate::ridge::{Design, DualForm, Linear, Ridge, penalty};
@@ -37,7 +37,7 @@ pub(crate) struct Reduced<'a> {
     rows: &'a [usize],
     pub(crate) settings: HeadSettings,
     warm: Option<Vec<f64>>,
-    factor: Option<Factor>,
+    factor: Option<Cholesky>,
 }
 
 /// How a step on the head of a classifier sees the rows.
@@ -157,7 +157,7 @@ impl<'a> Reduced<'a> {
         m: usize,
         warm: Option<Vec<f64>>,
         mut gradient: impl FnMut(&[f64]) -> (f64, Vec<f64>),
-        hessian: impl Fn(&[f64]) -> Factor,
+        hessian: impl Fn(&[f64]) -> Cholesky,
     ) -> Vec<f64> {
         let mut at = warm.unwrap_or_else(|| self.constant_head(self.problem.outputs, m));
         let stale = self.factor.take().filter(|factor| factor.len() == m);
@@ -194,7 +194,7 @@ enum Descended {
 
 /// L-BFGS on u = L'b, where LL' is (nearly) the Hessian.
 fn descend(
-    factor: &Factor,
+    factor: &Cholesky,
     start: Vec<f64>,
     alpha: f64,
     limit: usize,

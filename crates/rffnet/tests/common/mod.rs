@@ -72,7 +72,7 @@ pub(crate) fn classification<'a>(
 
 /// A small, quick descent: what a test changes stands in the test.
 pub(crate) fn quick() -> Params {
-    Params { solver: SolverKind::Adam, random_features: Some(40), epochs: Some(20), ..Params::default() }
+    Params::new().solver(SolverKind::Adam).random_features(40).epochs(20)
 }
 
 pub(crate) fn fit(params: &Params, data: &Data<'_>) -> Model {

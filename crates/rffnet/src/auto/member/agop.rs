@@ -5,7 +5,7 @@
 //! is computed again, for a few rounds.
 
 use crate::features::{FeatureMap, Network, ScaledFeatures};
-use crate::numerics::cholesky::Factor;
+use crate::numerics::cholesky::Cholesky;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::HeadSettings;
 use crate::solver::varpro::Optimum;
@@ -42,7 +42,7 @@ impl Metric {
     fn new(covariance: &[f64], columns: usize, size: f32) -> Option<Self> {
         let average = (0..columns).map(|a| covariance[a * columns + a]).sum::<f64>() / columns as f64;
         let even: Vec<f64> = covariance.iter().map(|c| c / average).collect();
-        let full = Self::Full(Factor::new(&even, columns, columns, |_| JITTER).rows(), columns);
+        let full = Self::Full(Cholesky::new(&even, columns, columns, |_| JITTER).rows(), columns);
         let factor = size / full.size();
         factor.is_finite().then(|| full.times(factor))
     }

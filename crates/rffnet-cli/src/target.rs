@@ -1,36 +1,28 @@
 //! The target of a table, as the library takes it.
 
-use rffnet::Model;
-use rffnet_compare::Known;
-use rffnet_data::{Column, Table, Task};
+use rffnet::{Model, OwnedTarget};
+use rffnet_data::{Column, Sample, Table, Task};
 
 use crate::failure::Failure;
 use crate::text::{name, plural};
 
 /// What is there to learn: the classes, or numbers.
-pub(crate) fn learn(table: &Table, task: Task) -> Result<Known, Failure> {
-    let column = column(table)?;
-    let in_file = |e| Failure::request(format!("{}: {e}", table.source));
-    if task.classifies(column) {
-        let labels = column.labels().map_err(in_file)?;
-        Ok(Known::Labels { codes: labels.codes, classes: labels.classes })
-    } else {
-        column.numbers().map(|values| Known::Values(values.to_vec())).map_err(in_file)
-    }
+pub(crate) fn learn(table: &Table, task: Task) -> Result<OwnedTarget, Failure> {
+    column(table)?.to_target(task).map_err(|e| Failure::request(format!("{}: {e}", table.source)))
 }
 
 /// The target in terms of what was learned: `classes` of a classifier, `None` for numbers.
-pub(crate) fn compare(table: &Table, classes: Option<&[String]>) -> Result<Known, Failure> {
+pub(crate) fn compare(table: &Table, classes: Option<&[String]>) -> Result<OwnedTarget, Failure> {
     let target = target_name(table);
     match (column(table)?, classes) {
-        (Column::Numbers(values), None) => Ok(Known::Values(values.clone())),
+        (Column::Numbers(values), None) => Ok(values.clone().into()),
         (Column::Text { levels, .. }, None) => Err(Failure::request(format!(
             "{}: the model predicts numbers but the target '{target}' holds text such as '{}'; choose another --target",
             table.source,
             levels.first().map_or(String::new(), |level| name(level, 40)),
         ))),
         (column, Some(classes)) => match codes(column, classes) {
-            Ok(codes) => Ok(Known::Labels { codes, classes: classes.to_vec() }),
+            Ok(codes) => Ok(OwnedTarget::Labels { codes, classes: classes.to_vec() }),
             Err((row, label)) => Err(Failure::request(format!(
                 "{}: row {row} of the target '{target}' is '{}', a class the model does not know; it knows {}",
                 table.source,
@@ -42,18 +34,18 @@ pub(crate) fn compare(table: &Table, classes: Option<&[String]>) -> Result<Known
 }
 
 /// As [`compare`], for a model.
-pub(crate) fn of_model(table: &Table, model: &Model) -> Result<Known, Failure> {
+pub(crate) fn of_model(table: &Table, model: &Model) -> Result<OwnedTarget, Failure> {
     compare(table, (model.task() == rffnet::Task::Classification).then(|| model.classes()))
 }
 
 /// `classification: the target 'y' has 2 classes`
-pub(crate) fn sentence(known: &Known, table: &Table) -> String {
-    let target = target_name(table);
-    match known {
-        Known::Labels { classes, .. } => {
+pub(crate) fn sentence(sample: &Sample) -> String {
+    let target = target_name(&sample.table);
+    match &sample.target {
+        OwnedTarget::Labels { classes, .. } => {
             format!("classification: the target '{target}' has {}", plural(classes.len(), "class"))
         }
-        Known::Values(values) => match few_whole_numbers(values) {
+        OwnedTarget::Values { values, .. } => match few_whole_numbers(values) {
             Some(n) => format!(
                 "regression: the target '{target}' has {n} different values (if they are classes: --task classification)"
             ),

@@ -51,7 +51,7 @@ fn headings(summary: &Summary) -> [String; 6] {
 }
 
 /// Aligned, with the notes below.
-pub(crate) fn text(summary: &Summary, columns: usize) -> String {
+pub(super) fn text(summary: &Summary, columns: usize) -> String {
     let mut lines = vec![headings(summary)];
     lines.extend(summary.rows.iter().map(|row| cells(row, columns)));
     let wide: Vec<usize> =
@@ -73,7 +73,7 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
 }
 
 /// A Markdown table.
-pub(crate) fn markdown(summary: &Summary, columns: usize) -> String {
+pub(super) fn markdown(summary: &Summary, columns: usize) -> String {
     let line = |cells: [String; 6], note: String| format!("| {} | {note} |\n", cells.join(" | "));
     let mut out = line(headings(summary), "note".into());
     out.push_str("|---|---:|---:|---:|---:|---:|---|\n");
@@ -85,7 +85,7 @@ pub(crate) fn markdown(summary: &Summary, columns: usize) -> String {
 }
 
 /// CSV with all digits; what is not known is empty.
-pub(crate) fn csv(summary: &Summary) -> String {
+pub(super) fn csv(summary: &Summary) -> String {
     let mut out = "model,metric,mean,sd,fit_seconds,predict_seconds,peak_mb,columns_found,note\n".to_string();
     for row in &summary.rows {
         let figures = [row.mean, row.sd, row.fit_seconds, row.predict_seconds, row.peak_mb];

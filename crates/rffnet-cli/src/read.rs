@@ -1,40 +1,10 @@
-//! Rows with their target, read from a file or drawn, ready for the library.
+//! Reading a file with a target, or for a model.
 
-use rffnet::{Data, Error, Matrix, Missing, Model};
-use rffnet_compare::Known;
+use rffnet::{Missing, Model};
 use rffnet_data::{ErrorKind, ReadOptions, Select, Table};
 
-use crate::failure::{Failure, in_file};
+use crate::failure::Failure;
 use crate::text::listed;
-
-/// A table and its target.
-pub(crate) struct Sample {
-    pub(crate) table: Table,
-    pub(crate) known: Known,
-}
-
-impl Sample {
-    /// What the library fits and scores.
-    pub(crate) fn data(&self) -> Result<Data<'_>, Failure> {
-        let table = &self.table;
-        Ok(Data {
-            x: matrix(table).map_err(in_file(&table.source))?,
-            y: self.known.target(),
-            weight: table.weight.as_deref(),
-            names: Some(&table.names),
-            positional: !table.has_names,
-        })
-    }
-
-    /// The given rows.
-    pub(crate) fn take(&self, rows: &[usize]) -> Sample {
-        Sample { table: self.table.take(rows), known: self.known.take(rows) }
-    }
-}
-
-pub(crate) fn matrix(table: &Table) -> Result<Matrix<'_>, Error> {
-    Matrix::new(&table.x, table.rows, table.columns())
-}
 
 /// Reads a file that must have a target.
 pub(crate) fn read_with_target(path: &str, options: &ReadOptions) -> Result<Table, Failure> {
@@ -64,7 +34,7 @@ pub(crate) fn for_model(model: &Model) -> ReadOptions {
     let names = model.feature_names().to_vec();
     let named = model.has_names();
     ReadOptions {
-        missing: model.plan().missing == Missing::Mean,
+        missing: model.plan().common.missing == Missing::Mean,
         select: Select::Named { names, named },
         ..ReadOptions::default()
     }

@@ -1,12 +1,24 @@
-//! Held-out scores.
+//! All scores of a prediction at once: what `rffnet eval` prints.
+//!
+//! ```
+//! use rffnet::scores::{Prediction, Scores};
+//! use rffnet::{Data, Matrix, Target};
+//!
+//! let data = Data::new(Matrix::new(&[0.0; 3], 3, 1)?, Target::Values { values: &[1.0, 2.0, 4.0], outputs: 1 });
+//! let scores = Scores::new(&Prediction::Values(vec![1.0, 3.0, 4.0]), &data)?;
+//! assert_eq!(scores.get("mse"), Some(1.0 / 3.0));
+//! # Ok::<(), rffnet::Error>(())
+//! ```
 
-use rffnet::{Data, Error, Matrix, Model, Target, metrics};
 use serde::{Deserialize, Serialize};
 
-/// What a method says of rows.
+use crate::{Data, Error, Matrix, Model, Target, Task, metrics};
+
+/// What a method predicts for rows.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Prediction {
-    /// A number per row.
+    /// Numbers, `rows x outputs`.
     Values(Vec<f64>),
     /// Probabilities, `rows x classes`.
     Probabilities(Vec<f64>),
@@ -18,17 +30,26 @@ impl Prediction {
     /// A model's.
     pub fn of(model: &Model, x: Matrix<'_>) -> Result<Self, Error> {
         Ok(match model.task() {
-            rffnet::Task::Regression => Prediction::Values(model.predict(x)?),
-            rffnet::Task::Classification => Prediction::Probabilities(model.probabilities(x)?),
+            Task::Regression => Prediction::Values(model.predict(x)?),
+            Task::Classification => Prediction::Probabilities(model.probabilities(x)?),
         })
+    }
+
+    /// All numbers, row after row.
+    pub fn numbers(&self) -> &[f64] {
+        match self {
+            Self::Values(f) | Self::Probabilities(f) | Self::Ranks(f) => f,
+        }
     }
 }
 
 /// Scores of predictions, weighted: the `test` object of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Scores {
     /// Of numbers.
+    #[non_exhaustive]
     Regression {
         /// Mean squared error.
         mse: f64,
@@ -36,6 +57,7 @@ pub enum Scores {
         r2: Option<f64>,
     },
     /// Of classes.
+    #[non_exhaustive]
     Classification {
         /// Area under the ROC curve, macro one-vs-rest; none if only one class occurs.
         auc: Option<f64>,
@@ -62,9 +84,8 @@ impl Scores {
         }
     }
 
-    /// Scores predictions against what is known.
+    /// Scores predictions against the target of `data`.
     pub fn new(prediction: &Prediction, data: &Data<'_>) -> Result<Self, Error> {
-        let mixed = || Error::Shape("numbers cannot be scored against classes".into());
         match (prediction, data.y) {
             (Prediction::Values(f), Target::Values { values, .. }) => Ok(Scores::Regression {
                 mse: metrics::mse(values, f, data.weight),
@@ -80,11 +101,11 @@ impl Scores {
                     average_precision: s.average_precision,
                 })
             }
-            _ => Err(mixed()),
+            _ => Err(Error::Shape("numbers cannot be scored against classes".into())),
         }
     }
 
-    /// Names and values, in the order of the contract.
+    /// Names and values, in the order of the documentation.
     pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
         match *self {
             Scores::Regression { mse, r2 } => vec![("mse", Some(mse)), ("r2", r2)],
@@ -108,7 +129,7 @@ impl Scores {
     }
 
     /// Whether every score is a number: not so if no row has a weight.
-    pub(crate) fn is_finite(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         self.entries().iter().all(|(_, value)| value.is_none_or(f64::is_finite))
     }
 }
@@ -123,14 +144,16 @@ mod tests {
         let classes = ["a".to_string(), "b".into(), "c".into()];
         let x = [0.0; 3];
         let codes = [0, 1, 2];
-        let data =
-            Data::new(Matrix::new(&x, 3, 1).unwrap(), Target::Labels { codes: &codes, classes: &classes });
+        let data = Data::new(
+            Matrix::new(&x, 3, 1).expect("fits together"),
+            Target::Labels { codes: &codes, classes: &classes },
+        );
         let f = vec![5.0, -1.0, -1.0, 0.0, 7.0, 1.0, 3.0, 4.0, 2.0];
-        let scores = Scores::new(&Prediction::Ranks(f), &data).unwrap();
+        let scores = Scores::new(&Prediction::Ranks(f), &data).expect("fits together");
         assert_eq!(scores.get("log_loss"), None);
         assert_eq!(scores.get("accuracy"), Some(2.0 / 3.0));
-        let text = serde_json::to_string(&scores).unwrap();
-        assert_eq!(serde_json::from_str::<Scores>(&text).unwrap(), scores);
+        let text = serde_json::to_string(&scores).expect("fits together");
+        assert_eq!(serde_json::from_str::<Scores>(&text).expect("fits together"), scores);
         assert!(Scores::new(&Prediction::Values(vec![0.0; 3]), &data).is_err());
     }
 }
