@@ -60,6 +60,8 @@ mod resume;
 mod ridge;
 mod rows;
 pub mod scores;
+#[cfg(test)]
+mod seams;
 pub mod select;
 #[doc(hidden)]
 pub mod simd;

@@ -30,6 +30,23 @@ pub(crate) struct Problem<'a> {
     pub(crate) backend: &'a dyn Backend,
 }
 
+#[cfg(test)]
+impl<'a> Problem<'a> {
+    /// Made-up rows, on the CPU.
+    pub(crate) fn for_tests(
+        columns: Columns<'a>,
+        y: &[f32],
+        weight: Option<&[f32]>,
+        outputs: usize,
+        loss: &'a dyn Loss,
+    ) -> Self {
+        let backend = crate::backend::cpu();
+        let width = y.len() / columns.x.rows();
+        let weight = weight.map(Into::into);
+        Self { columns, y: y.into(), width, weight, outputs, loss, unit: 1.0, backend }
+    }
+}
+
 impl Problem<'_> {
     pub(crate) fn target(&self, i: usize) -> &[f32] {
         &self.y[i * self.width..(i + 1) * self.width]

@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Xorshift, classification, codes, fit, names, normal_rows, quick, regression, target};
-use rffnet::{Error, Matrix, Model, Params, SolverKind};
+use rffnet::{Error, Matrix, Model, SolverKind};
 
 /// The system's allocator, remembering the largest request.
 struct Counting;

@@ -171,14 +171,8 @@ fn odd_shapes_fit() {
         let y = target(&x, d, |r| r[0] as f64);
         let solvers = [(Preset::Auto, SolverKind::Auto), (Preset::Auto, SolverKind::Adam)];
         for (preset, solver) in solvers.into_iter().chain([(Preset::Paper, SolverKind::Auto)]) {
-            let params = Params {
-                preset,
-                solver,
-                random_features: Some(s),
-                batch_size,
-                epochs: Some(10),
-                ..Params::default()
-            };
+            let mut params = Params::new().preset(preset).solver(solver).random_features(s).epochs(10);
+            params.batch_size = batch_size;
             let model = sound(&params, &regression(&x, d, &y));
             assert_eq!((model.random_features(), model.relevances().len()), (s, d));
         }
@@ -194,7 +188,7 @@ fn the_paper_preset_makes_steps_on_fewer_rows_than_a_batch() {
     let model = fit(&params, &regression(&x, 2, &y));
     let losses = &model.summary().losses;
     assert!(losses.last().unwrap().train < 0.2 * losses[0].train);
-    assert_eq!(model.plan().batch_size, 128);
+    assert_eq!(model.plan().descent().unwrap().batch_size, 128);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn descent_ends_at_the_ridge_solution_of_its_own_features() {
 fn predictions_are_the_formula_of_the_paper() {
     let x = normal_rows(150, 3, 8);
     let y = target(&x, 3, |r| 100.0 + 10.0 * (r[0] * r[1]) as f64);
-    let small = |params| params.epochs(20).random_features(30);
+    let small = |params: Params| params.epochs(20).random_features(30);
     for params in [quick(), small(Params::default()), small(Params::paper())] {
         let model = fit(&params, &regression(&x, 3, &y));
         let networks = Numbers::all(&model);
@@ -90,7 +90,7 @@ fn each_solver_lowers_the_loss_and_finds_the_active_column() {
     for solver in SOLVERS {
         let lr = if matches!(solver, SolverKind::Sgd | SolverKind::PalmSgd) { 0.02 } else { 0.01 };
         let model = fit(&quick().solver(solver).lr(lr).epochs(40), &data);
-        assert_eq!(model.plan().solver, solver);
+        assert_eq!(model.plan().solver(), solver);
         let losses = &model.summary().losses;
         let (first, last) = (losses[0].train, losses.last().unwrap().train);
         assert!(last < 0.3 * first, "{solver}: {first} to {last}");

@@ -140,7 +140,7 @@ fn orthogonal_sampling_is_offered_for_the_gaussian_kernel_alone() {
         let params = Params::new().kernel(kernel).sampling(Sampling::Orthogonal);
         let plan = params.plan(shape);
         if kernel == Kernel::Gaussian {
-            assert_eq!(plan.unwrap().sampling, Sampling::Orthogonal);
+            assert_eq!(plan.unwrap().common.sampling, Sampling::Orthogonal);
         } else {
             let text = plan.unwrap_err().to_string();
             assert!(text.contains("biased") && text.contains(&kernel.to_string()), "{text}");

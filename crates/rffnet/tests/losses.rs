@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Xorshift, classification, codes, fit, matrix, names, normal_rows, quick, refusal, regression};
-use rffnet::{ClassWeight, Data, LossKind, Params, SolverKind, Target};
+use rffnet::{ClassWeight, Data, LossKind, SolverKind, Target};
 
 #[test]
 fn huber_is_robust_where_squares_are_not() {

@@ -256,7 +256,7 @@ fn a_file_of_before_restarts_could_be_set_loads_as_ten() {
     let (models, _) = models();
     let bytes = models[0].1.to_bytes().unwrap();
     let model = Model::from_bytes(&edit(&bytes, r#"\"restarts\":10,"#, "")).unwrap();
-    assert_eq!(model.plan().restarts, 10);
+    assert_eq!(model.plan().descent().unwrap().restarts, 10);
     assert!(model.to_bytes().unwrap() == bytes);
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{fit, normal_rows, quick, regression, target};
 use proptest::prelude::*;
-use rffnet::{Params, Penalty, PenaltyKind};
+use rffnet::{Penalty, PenaltyKind};
 
 fn prox(penalty: Penalty, w: f32, step: f64) -> f64 {
     let mut w = [w];

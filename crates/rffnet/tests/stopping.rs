@@ -42,7 +42,9 @@ fn patience_stops_and_the_best_epoch_is_kept() {
     assert_eq!((summary.best_epoch, summary.validation_loss), (best, Some(lowest)));
 
     // The parameters kept are those of that epoch: a fit that ends there has them, too.
-    let stopped_there = fit(&Params { epochs: Some(best), patience: None, ..params }, &regression(&x, 3, &y));
+    let mut params = params.epochs(best);
+    params.patience = None;
+    let stopped_there = fit(&params, &regression(&x, 3, &y));
     assert_eq!(stopped_there.relevances(), model.relevances());
     assert_eq!(stopped_there.summary().validation_loss, Some(lowest));
 }

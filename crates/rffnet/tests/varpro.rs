@@ -27,7 +27,7 @@ fn quick() -> Params {
 /// Fits and predicts: everything is finite, and a file of the model can be read.
 fn sound(params: &Params, data: &Data<'_>) -> Model {
     let model = fit(params, data);
-    assert_eq!(model.plan().solver, SolverKind::Varpro);
+    assert_eq!(model.plan().solver(), SolverKind::Varpro);
     assert!(model.decision(data.x).unwrap().iter().all(|v| v.is_finite()));
     assert!(model.importances().iter().chain(&model.relevances()).all(|v| v.is_finite() && *v >= 0.0));
     assert!(Model::from_bytes(&model.to_bytes().unwrap()).is_ok());
@@ -73,7 +73,7 @@ fn without_linear_terms_there_are_none() {
     let x = normal_rows(100, 3, 203);
     let y = target(&x, 3, |r| r[0] as f64);
     let model = sound(&small().linear(false), &regression(&x, 3, &y));
-    assert!(!model.plan().linear && Numbers::of(&model).linear.is_empty());
+    assert!(!model.plan().common.linear && Numbers::of(&model).linear.is_empty());
     assert!(r2(&model, &x, 3, &y) > 0.9);
 }
 
@@ -197,8 +197,8 @@ fn few_rows_and_many_columns_are_no_trouble() {
         let three: Vec<u32> = (0..n as u32).map(|i| i % 3).collect();
         let classes = names(&["a", "b", "c"]);
         for validation_fraction in [None, Some(0.0), Some(0.5)] {
-            let params = Params { random_features: features, validation_fraction, ..Params::default() };
-            let params = params.committee(2);
+            let mut params = Params::new().committee(2);
+            (params.random_features, params.validation_fraction) = (features, validation_fraction);
             let model = sound(&params, &regression(&x, d, &y));
             assert!(features.is_none_or(|s| model.random_features() == s), "{n} {d}");
             sound(&params, &classification(&x, d, &two, &classes[..2]));
@@ -367,7 +367,8 @@ fn separable_classes_have_finite_heads() {
     let y = codes(&x, 2, |r| u32::from(r[0] > 0.0));
     for count in [2, 3] {
         for alpha in [None, Some(1e-8)] {
-            let params = Params { alpha, ..small() };
+            let mut params = small();
+            params.alpha = alpha;
             let model = sound(&params, &classification(&x, 2, &y, &classes[..count]));
             let labels = model.labels(matrix(&x, 2)).unwrap();
             assert!(labels.iter().zip(&y).filter(|(a, b)| a == b).count() > 145);
@@ -389,7 +390,9 @@ fn a_budget_stops_the_fit_and_leaves_a_model() {
     assert_eq!((patient.summary().stopped, patient.committee()), (Stopped::Converged, 4));
     assert!(hurried.summary().epochs < patient.summary().epochs / 4);
     // A budget that is not used up changes nothing.
-    let without = sound(&Params { budget: None, committee: Some(4), ..quick() }, &data);
+    let mut params = quick().committee(4);
+    params.budget = None;
+    let without = sound(&params, &data);
     assert!(without.to_bytes().unwrap() == patient.to_bytes().unwrap());
 }
 
@@ -470,7 +473,7 @@ fn effort_decides_how_many_networks_there_are() {
     for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
         let params = Params::new().effort(effort).epochs(3);
         let model = sound(&params, &regression(&x, 2, &y));
-        assert_eq!((model.committee(), model.plan().effort), (networks, effort));
+        assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));
         let chosen = &model.summary().chosen;
         assert!(chosen.contains(&format!("{} features", model.random_features())), "{chosen}");
     }
@@ -566,7 +569,7 @@ fn frequencies_stay_as_drawn_or_are_learned() {
         let params = quick().spectrum(mode).random_features(40);
         let model = Fit::new(&params).spectrum(&Tone).run(&regression(&x, 2, &y)).unwrap();
         assert_eq!((model.kernel(), model.random_features()), ("custom", 40));
-        assert_eq!(model.plan().spectrum, mode);
+        assert_eq!(model.plan().varpro().unwrap().spectrum, mode);
         assert!(r2(&model, &x, 2, &y) > 0.9, "{mode}: {}", r2(&model, &x, 2, &y));
         let numbers = Numbers::of(&model);
         // Frequency times relevance of the first column, feature by feature.
@@ -593,7 +596,7 @@ fn features_and_alpha_that_were_asked_for_are_used() {
             let params = quick().spectrum(mode).random_features(features);
             let model = sound(&params, &data);
             assert_eq!(model.random_features(), features, "{mode}");
-            assert_eq!(model.plan().fixed_features, Some(features));
+            assert_eq!(model.plan().common.fixed_features, Some(features));
         }
     }
     let with = |alpha: f64| sound(&small().alpha(alpha), &data);
@@ -611,7 +614,8 @@ fn losses_that_varpro_does_not_know_are_left_to_adam() {
     for loss in [LossKind::Huber { delta: 0.5 }, LossKind::Quantile { tau: 0.5 }, LossKind::Poisson] {
         let params = Params::new().loss(loss);
         let model = fit(&params, &regression(&x, 2, &y));
-        assert_eq!((model.plan().solver, model.plan().init), (SolverKind::Adam, Init::Varpro), "{loss}");
+        let settings = model.plan().descent().unwrap();
+        assert_eq!((settings.solver, settings.init), (SolverKind::Adam, Init::Varpro), "{loss}");
         assert!(model.summary().validation_loss < model.summary().baseline_loss);
         assert_eq!((model.summary().chosen.as_str(), model.committee()), ("", 1));
         let refused = Fit::new(&params.solver(SolverKind::Varpro)).run(&regression(&x, 2, &y));

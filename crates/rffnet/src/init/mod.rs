@@ -180,9 +180,10 @@ mod tests {
 
     use super::*;
     use crate::Matrix;
-    use crate::params::{Init, Params, Shape};
+    use crate::params::{Method, Params, Plan, Shape};
+    use crate::problem::Columns;
     use crate::spectrum::{Kernel, sample_iid};
-    use crate::transform::{ColumnStatistics, column_statistics};
+    use crate::transform::statistics::ColumnStatistics;
 
     /// The runs once more, one by one: the relevances returned are those the best of the first n ended with. So one
     /// restart is the first draw, and more restarts never give a worse start.
@@ -194,44 +195,50 @@ mod tests {
         let y: Vec<f32> = x.chunks_exact(3).map(|r| (2.0 * r[0]).sin()).collect();
         let matrix = Matrix::new(&x, 40, 3).expect("shape");
         let train: Vec<usize> = (0..40).collect();
-        let ColumnStatistics { scale, range, .. } = column_statistics(matrix, &train, |_| 1.0);
+        let ColumnStatistics { transforms, range, .. } = ColumnStatistics::new(matrix, &train, |_| 1.0);
         let loss = LossKind::Squared.build(0);
-        let problem = Problem {
-            x: matrix,
-            scale,
-            y,
-            width: 1,
-            weight: None,
-            outputs: 1,
-            loss: loss.as_ref(),
-            unit: 1.0,
-        };
+        let columns = Columns { x: matrix, transforms: &transforms };
+        let problem = Problem::for_tests(columns, &y, None, 1, loss.as_ref());
         let map = FeatureMap::new(sample_iid(&Kernel::Gaussian, 3, 20, &mut rng), vec![0.5; 20]);
         let (mut improved, mut last_was_best) = (0, 0);
         for seed in 0..5 {
             let params = Params::new().seed(seed).init(Init::Restarter).random_features(20);
             let shape = Shape { rows: 40, columns: 3, classification: false };
-            let plan = Plan { schedule: Schedule::Constant, ..params.plan(shape).expect("valid") };
-            let start = Weights::zeros(&map, 1);
+            let Plan { common, method: Method::Descent(settings) } = params.plan(shape).expect("valid")
+            else {
+                panic!("a start is for descent")
+            };
+            let settings = Descent { schedule: Schedule::Constant, ..settings };
+            let spectrum = &Kernel::Gaussian;
+            let training =
+                Training { problem: &problem, rows: &train, range: &range, spectrum, common: &common };
+            let start = Weights { theta: constant(&range, 3), ..Weights::zeros(&map, 1) };
             let mut rng = stream(seed, Use::Restarts);
             let runs: Vec<(f64, Vec<f32>)> = (0..12)
                 .map(|_| {
                     let theta = draw(&constant(&range, 3), 1.0 / 3f64.sqrt(), &mut rng);
                     let start = Weights { theta, ..start.clone() };
-                    let mut descent = Descent::new(&problem, &map, &plan, start, &train, RESTART_EPOCHS);
+                    let mut descent = DescentState::new(
+                        &problem,
+                        &map,
+                        (&common, &settings),
+                        start,
+                        &train,
+                        RESTART_EPOCHS,
+                    );
                     let losses: Vec<f64> = (0..RESTART_EPOCHS).map(|_| descent.epoch(&mut rng)).collect();
                     (losses[RESTART_EPOCHS - 1], descent.weights.theta)
                 })
                 .collect();
             let mut reached = f64::INFINITY;
-            for restarts in [1, 2, plan.restarts, 12] {
-                let plan = Plan { restarts, ..plan.clone() };
+            for restarts in [1, 2, settings.restarts, 12] {
+                let settings = Descent { restarts, ..settings.clone() };
                 let mut epochs = Vec::new();
                 let mut watch = |p: &Progress| {
                     epochs.push((p.epoch, p.epochs));
                     ControlFlow::Continue(())
                 };
-                let theta = restarter(&problem, &map, &plan, &start, &range, &train, &mut watch);
+                let theta = restarter(training, &map, &settings, &start, &train, &mut watch);
                 let all = restarts * RESTART_EPOCHS;
                 assert_eq!(epochs, (1..=all).map(|epoch| (epoch, all)).collect::<Vec<_>>());
                 let tried = &runs[..restarts];

@@ -1,5 +1,8 @@
 //! Every loss against finite differences, its constant against its neighbours.
 
+use super::cross_entropy::{Logistic, Softmax};
+use super::poisson::Poisson;
+use super::squared::Squared;
 use super::*;
 
 /// Central differences in f64 for every loss, over a grid of targets and outputs.

@@ -20,10 +20,10 @@ impl Gram {
 /// Means over rows: `Z'WZ / n`, the columns of the targets behind those of the design.
 #[derive(Clone)]
 pub(crate) struct Moments {
-    rows: usize,
-    columns: usize,
-    targets: usize,
-    gram: Vec<f64>,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) targets: usize,
+    pub(super) gram: Vec<f64>,
 }
 
 impl Moments {

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::Matrix;
+use crate::features::{FeatureMap, ScaledFeatures};
 use crate::loss::LossKind;
 use crate::numerics::random::{Stream, Use, stream};
-use crate::transform::Scale;
+use crate::problem::{Columns, Problem};
+use crate::transform::{ColumnTransform, Transforms};
 use rand_distr::{Distribution, StandardNormal};
 
 fn normals(count: usize, size: f64, rng: &mut Stream) -> Vec<f32> {
@@ -13,13 +15,15 @@ fn normals(count: usize, size: f64, rng: &mut Stream) -> Vec<f32> {
 
 const COLUMNS: usize = 3;
 
+/// More than one block of rows.
+const BLOCK: usize = 1024;
+
 /// Rows, targets and weights; features of all columns.
 struct Instance {
     x: Vec<f32>,
     y: Vec<f32>,
     weight: Vec<f32>,
-    map: FeatureMap,
-    theta: Vec<f32>,
+    features: ScaledFeatures,
 }
 
 impl Instance {
@@ -29,8 +33,10 @@ impl Instance {
             x: normals(rows * COLUMNS, 2.0, rng),
             y: normals(rows * outputs, 1.0, rng),
             weight: normals(rows, 1.0, rng).iter().map(|w| w.abs()).collect(),
-            map: FeatureMap::new(normals(COLUMNS * features, 1.0, rng), normals(features, 2.0, rng)),
-            theta: normals(COLUMNS, 0.5, rng),
+            features: ScaledFeatures {
+                map: FeatureMap::new(normals(COLUMNS * features, 1.0, rng), normals(features, 2.0, rng)),
+                theta: normals(COLUMNS, 0.5, rng),
+            },
         }
     }
 
@@ -38,32 +44,28 @@ impl Instance {
     fn with<T>(&self, weighted: bool, work: impl FnOnce(&Problem<'_>) -> T) -> T {
         let rows = self.x.len() / COLUMNS;
         let loss = LossKind::Squared.build(0);
-        let problem = Problem {
-            x: Matrix::new(&self.x, rows, COLUMNS).expect("a matrix"),
-            scale: Scale {
-                mean: vec![0.3; COLUMNS],
-                inverse: vec![0.5; COLUMNS],
-                warp: Vec::new(),
-                bend: Vec::new(),
-            },
-            y: self.y.clone(),
-            width: self.y.len() / rows,
-            weight: weighted.then(|| self.weight.clone()),
-            outputs: self.y.len() / rows,
-            loss: loss.as_ref(),
-            unit: 1.0,
-        };
+        let transforms = Transforms::new(vec![ColumnTransform::standardise(0.3, 0.5); COLUMNS]);
+        let x = Matrix::new(&self.x, rows, COLUMNS).expect("a matrix");
+        let columns = Columns { x, transforms: &transforms };
+        let weight = weighted.then_some(&self.weight[..]);
+        let problem = Problem::for_tests(columns, &self.y, weight, self.y.len() / rows, loss.as_ref());
         work(&problem)
+    }
+
+    fn moments(&self, weighted: bool, rows: &[usize], linear: Linear, curvature: Option<&[f32]>) -> Moments {
+        let design = Design::new(&self.features, linear);
+        self.with(weighted, |problem| problem.backend.moments(problem, &design, rows, curvature))
     }
 
     /// A row of the design, then its targets.
     fn plain(&self, i: usize, linear: f64) -> Vec<f64> {
         let x: Vec<f64> =
             self.x[i * COLUMNS..(i + 1) * COLUMNS].iter().map(|&v| (v as f64 - 0.3) * 0.5).collect();
-        let s = self.map.features();
+        let ScaledFeatures { map, theta } = &self.features;
+        let s = map.features();
         let angle = |k: usize| -> f64 {
-            let terms = (0..COLUMNS).map(|j| self.map.omega[j * s + k] as f64 * self.theta[j] as f64 * x[j]);
-            self.map.phase[k] as f64 + terms.sum::<f64>()
+            let terms = (0..COLUMNS).map(|j| map.omega[j * s + k] as f64 * theta[j] as f64 * x[j]);
+            map.phase[k] as f64 + terms.sum::<f64>()
         };
         let mut row: Vec<f64> = (0..s).map(|k| (2.0 / s as f64).sqrt() * angle(k).cos()).collect();
         if linear > 0.0 {
@@ -85,21 +87,19 @@ fn size(values: &[f64]) -> f64 {
 fn moments_are_those_of_the_plain_design() {
     let p = Instance::new(2 * BLOCK + 77, 37, 2);
     let rows: Vec<usize> = (0..2 * BLOCK + 77).filter(|i| i % 7 != 0).collect();
-    let curvature: Vec<f32> = (0..rows.len()).map(|i| 0.1 + (i % 5) as f32 * 0.05).collect();
+    let curvature: Vec<f32> = (0..2 * BLOCK + 77).map(|i| 0.1 + (i % 5) as f32 * 0.05).collect();
     for linear in [0.0, 1.0, 3.0] {
         for (weighted, curved) in [(false, false), (true, false), (true, true)] {
             let curvature = curved.then_some(curvature.as_slice());
-            let moments = p.with(weighted, |problem| {
-                Moments::new(problem, &p.map, &p.theta, &rows, Linear(linear), curvature)
-            });
+            let moments = p.moments(weighted, &rows, Linear(linear), curvature);
             let columns = 37 + if linear > 0.0 { COLUMNS } else { 0 } + 1;
             let m = columns + if curved { 0 } else { 2 };
             assert_eq!((moments.columns, moments.gram.len()), (columns, m * m));
             let mut expected = vec![0.0; m * m];
-            for (at, &i) in rows.iter().enumerate() {
+            for &i in &rows {
                 let row = p.plain(i, linear);
                 let weight = if weighted { p.weight[i] as f64 } else { 1.0 };
-                let weight = weight * curvature.map_or(1.0, |h| h[at] as f64) / rows.len() as f64;
+                let weight = weight * curvature.map_or(1.0, |h| h[i] as f64) / rows.len() as f64;
                 for a in 0..m {
                     (0..=a).for_each(|b| expected[a * m + b] += weight * row[a] * row[b]);
                 }
@@ -125,12 +125,10 @@ fn moments_are_those_of_the_plain_design() {
 fn moments_of_two_parts_are_those_of_the_whole() {
     let p = Instance::new(900, 20, 1);
     let all: Vec<usize> = (0..900).collect();
-    p.with(true, |problem| {
-        let of = |rows: &[usize]| Moments::new(problem, &p.map, &p.theta, rows, true.into(), None);
-        let (whole, merged) = (of(&all), of(&all[..700]).merged(&of(&all[700..])));
-        assert_eq!(merged.rows, 900);
-        assert!(whole.gram.iter().zip(&merged.gram).all(|(a, b)| (a - b).abs() < 1e-6));
-    });
+    let of = |rows: &[usize]| p.moments(true, rows, true.into(), None);
+    let (whole, merged) = (of(&all), of(&all[..700]).merged(&of(&all[700..])));
+    assert_eq!(merged.rows, 900);
+    assert!(whole.gram.iter().zip(&merged.gram).all(|(a, b)| (a - b).abs() < 1e-6));
 }
 
 /// (G + alpha I) b, with the intercept left free.
@@ -150,8 +148,7 @@ fn the_solution_solves_the_normal_equations_of_every_output() {
     let p = Instance::new(500, 60, 3);
     let rows: Vec<usize> = (0..500).collect();
     for alpha in [1e-6, 1e-3, 1.0] {
-        let moments =
-            p.with(true, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None));
+        let moments = p.moments(true, &rows, true.into(), None);
         let cross = moments.cross();
         let mut b = cross.clone();
         moments.factor(alpha).solve(&mut b);
@@ -168,9 +165,7 @@ fn the_solution_solves_the_normal_equations_of_every_output() {
 fn the_parts_of_a_factor_fit_together() {
     let p = Instance::new(300, 25, 1);
     let rows: Vec<usize> = (0..300).collect();
-    let factor = p
-        .with(false, |problem| Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None))
-        .factor(1e-3);
+    let factor = p.moments(false, &rows, true.into(), None).factor(1e-3);
     assert_eq!(factor.len(), 25 + COLUMNS + 1);
     let start: Vec<f64> = (0..2 * factor.len()).map(|i| (i as f64).sin()).collect();
     // L'^-1 and L' undo each other.
@@ -196,16 +191,17 @@ fn singular_gram_matrices_have_finite_heads() {
         let repeat =
             |v: &[f32]| -> Vec<f32> { v.chunks_exact(12).flat_map(|row| row.repeat(times)).collect() };
         Instance {
-            map: FeatureMap::new(repeat(&once.map.omega), repeat(&once.map.phase)),
+            features: ScaledFeatures {
+                map: FeatureMap::new(repeat(&once.features.map.omega), repeat(&once.features.map.phase)),
+                theta: once.features.theta.clone(),
+            },
             x: once.x.clone(),
             y: once.y.clone(),
             weight: once.weight.clone(),
-            theta: once.theta.clone(),
         }
     };
     let error = |p: &Instance, rows: &[usize], alpha: f64| {
-        let moments =
-            p.with(false, |problem| Moments::new(problem, &p.map, &p.theta, rows, true.into(), None));
+        let moments = p.moments(false, rows, true.into(), None);
         let mut b = moments.cross();
         moments.factor(alpha).solve(&mut b);
         assert!(b.iter().all(|b| b.is_finite()));
@@ -236,10 +232,9 @@ fn singular_gram_matrices_have_finite_heads() {
 fn pulling_back_is_the_transpose_of_applying() {
     let p = Instance::new(2, 11, 2);
     for linear in [0.0, 1.0, 10.0] {
-        let design = Design::new(&p.map, Linear(linear));
+        let design = Design::new(&p.features, Linear(linear));
         let b: Vec<f64> = (0..2 * design.columns()).map(|i| (i as f64 + 0.5).sin()).collect();
-        let mut applied = Weights::zeros(&p.map, 2);
-        design.apply(&b, &mut applied);
+        let applied = design.weights(&b);
         let mut g = applied.clone();
         let parts = [&mut g.beta, &mut g.intercept, &mut g.linear];
         for (k, part) in parts.into_iter().enumerate() {
@@ -259,17 +254,18 @@ fn pulling_back_is_the_transpose_of_applying() {
 
 /// More features than rows: both ways to the head lead to the same one, duplicated rows included.
 #[test]
-fn a_head_in_the_span_of_the_rows_solves_the_normal_equations() {
+fn the_dual_form_solves_the_normal_equations() {
     let mut p = Instance::new(60, 90, 2);
     let copied = p.x[..5 * COLUMNS].to_vec();
     p.x[50 * COLUMNS..55 * COLUMNS].copy_from_slice(&copied);
     let rows: Vec<usize> = (0..60).collect();
     for alpha in [1e-5, 1e-3, 1.0] {
         p.with(true, |problem| {
-            let moments = Moments::new(problem, &p.map, &p.theta, &rows, true.into(), None);
-            let span = Span::new(problem, &p.map, &p.theta, &rows, true.into()).expect("fewer rows");
-            let found = span.moments(problem, &rows, None).ridge(alpha);
-            let (cross, b, n) = (moments.cross(), span.expand(&found), moments.columns);
+            let design = Design::new(&p.features, true.into());
+            let moments = problem.backend.moments(problem, &design, &rows, None);
+            let dual = DualForm::new(problem, &design, &rows).expect("fewer rows");
+            let found = dual.moments(problem, &rows, None).ridge(alpha);
+            let (cross, b, n) = (moments.cross(), dual.expand(&found), moments.columns);
             for (cross, b) in cross.chunks_exact(n).zip(b.chunks_exact(n)) {
                 let back = multiply(&moments, alpha, b);
                 let error: Vec<f64> = back.iter().zip(cross).map(|(a, b)| a - b).collect();
@@ -278,18 +274,19 @@ fn a_head_in_the_span_of_the_rows_solves_the_normal_equations() {
                 assert!(size(&error) < allowed, "{alpha}: {} {allowed}", size(&error));
             }
             // The same predictions on the way there and on the way back.
-            let back = span.expand(&span.compress(&b));
+            let back = dual.expand(&dual.compress(&b));
             let rows = (0..60).map(|i| p.plain(i, 1.0));
             let f = |row: &[f64], b: &[f64]| row.iter().zip(b).map(|(z, b)| z * b).sum::<f64>();
-            for (row, c) in rows.zip(span.design.chunks_exact(span.columns())) {
+            for (row, c) in rows.zip(dual.design.chunks_exact(dual.columns())) {
                 let expected = f(&row, &b[..n]);
                 let c: Vec<f64> = c.iter().map(|&c| c as f64).collect();
-                for got in [f(&c, &found[..span.columns()]), f(&row, &back[..n])] {
+                for got in [f(&c, &found[..dual.columns()]), f(&row, &back[..n])] {
                     assert!((got - expected).abs() < 1e-2, "{alpha}: {got} {expected}");
                 }
             }
         });
     }
     let p = Instance::new(60, 20, 1);
-    assert!(p.with(false, |problem| Span::new(problem, &p.map, &p.theta, &rows, true.into()).is_none()));
+    let design = Design::new(&p.features, true.into());
+    assert!(p.with(false, |problem| DualForm::new(problem, &design, &rows).is_none()));
 }

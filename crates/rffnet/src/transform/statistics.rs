@@ -54,6 +54,11 @@ impl ColumnSums {
     const EMPTY: Self =
         Self { weight: 0.0, mean: 0.0, spread: 0.0, low: f32::INFINITY, high: f32::NEG_INFINITY };
 
+    #[cfg(test)]
+    pub(crate) fn numbers(&self) -> [f64; 5] {
+        [self.weight, self.mean, self.spread, self.low as f64, self.high as f64]
+    }
+
     fn add(&mut self, x: f32, w: f64) {
         if x.is_nan() {
             return;

@@ -139,7 +139,7 @@ impl Numbers {
             let len = values.len() / networks;
             values[m * len..(m + 1) * len].to_vec()
         };
-        let scaled = model.plan().scaled_features;
+        let scaled = model.plan().common.scaled_features;
         let linear = file.tensor("linear").is_ok();
         let network = |m: usize| {
             let phase = part("phase", m);

@@ -1,8 +1,18 @@
 //! Gradients and losses against the network written plainly in f64.
 
+use super::gradient::Gradients;
+use super::gram::DesignProducts;
+use super::predict::Losses;
+use super::slopes::{OuterSlopes, SquaredSlopes};
 use super::*;
-use crate::loss::LossKind;
+use crate::Matrix;
+use crate::backend::Wanted;
+use crate::features::{ScaledFeatures, Weights};
+use crate::fold::{Fold, fold, fold_in_order};
+use crate::loss::{Loss, LossKind};
 use crate::numerics::random::{Stream, Use, stream, uniform};
+use crate::transform::statistics;
+use crate::transform::{ColumnTransform, Transforms};
 use rand_distr::{Distribution, StandardNormal};
 
 /// A problem, a network and an order of rows, all at random but for the shapes.
@@ -16,9 +26,11 @@ struct Case {
     weighted: bool,
 }
 
+const INVERSE: f32 = 0.4;
+
 struct Instance {
     x: Vec<f32>,
-    scale: Scale,
+    transforms: Transforms,
     y: Vec<f32>,
     weight: Option<Vec<f32>>,
     map: FeatureMap,
@@ -49,12 +61,12 @@ impl Case {
             .then(|| (0..n).map(|i| if i % 5 == 0 { 0.0 } else { 2.0 * uniform(rng) as f32 }).collect());
         Instance {
             x: normals(n * d, 3.0, rng),
-            scale: Scale {
-                mean: normals(d, 1.0, rng),
-                inverse: (0..d).map(|_| 0.4).collect(),
-                warp: Vec::new(),
-                bend: Vec::new(),
-            },
+            transforms: Transforms::new(
+                normals(d, 1.0, rng)
+                    .into_iter()
+                    .map(|mean| ColumnTransform::standardise(mean, INVERSE))
+                    .collect(),
+            ),
             y,
             weight,
             map,
@@ -97,9 +109,9 @@ fn reference(case: &Case, p: &Instance, at: &[f64], rows: &[usize], divisor: f64
     let width = p.y.len() / case.rows;
     let mut sum = 0.0;
     for &i in rows {
-        let x: Vec<f64> = (0..d)
-            .map(|j| (p.x[i * d + j] as f64 - p.scale.mean[j] as f64) * p.scale.inverse[j] as f64 * theta[j])
-            .collect();
+        let standardised =
+            |j: usize| (p.x[i * d + j] as f64 - p.transforms.columns()[j].mean as f64) * INVERSE as f64;
+        let x: Vec<f64> = (0..d).map(|j| standardised(j) * theta[j]).collect();
         let mut f = intercept.to_vec();
         for u in 0..s {
             let angle: f64 = (0..d).map(|j| p.map.omega[j * s + u] as f64 * x[j]).sum();
@@ -141,16 +153,26 @@ fn cases() -> Vec<Case> {
 }
 
 fn problem<'a>(case: &Case, p: &'a Instance, loss: &'a dyn Loss) -> Problem<'a> {
-    Problem {
-        x: Matrix::new(&p.x, case.rows, case.columns).expect("shape"),
-        scale: p.scale.clone(),
-        y: p.y.clone(),
-        width: p.y.len() / case.rows,
-        weight: p.weight.clone(),
-        outputs: case.outputs,
-        loss,
-        unit: 1.0,
+    Problem::for_tests(p.columns(&p.x, case), &p.y, p.weight.as_deref(), case.outputs, loss)
+}
+
+impl Instance {
+    /// These cells in the place of its own.
+    fn columns<'a>(&'a self, x: &'a [f32], case: &Case) -> Columns<'a> {
+        let x = Matrix::new(x, case.rows, case.columns).expect("shape");
+        Columns { x, transforms: &self.transforms }
     }
+
+    fn network(&self) -> Network<'_> {
+        Network::new(&self.map, &self.weights)
+    }
+}
+
+/// Mean loss and gradient.
+fn gradient(problem: &Problem<'_>, p: &Instance, rows: &[usize]) -> (f64, Weights) {
+    let mut buffers = GradientBuffers::new(Wanted::Relevances);
+    let loss = Cpu::new().gradient(problem, p.network(), rows, &mut buffers);
+    (loss, buffers.total().weights.clone())
 }
 
 #[test]
@@ -162,9 +184,8 @@ fn gradients_and_losses_match_an_f64_network_and_its_central_differences() {
         let problem = problem(&case, &p, loss.as_ref());
         // Not all rows, not in order.
         let rows: Vec<usize> = (0..case.rows).rev().filter(|i| i % 7 != 3).collect();
-        let mut engine = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
-        let (value, gradient) = engine.gradient(&problem, &p.map, &p.weights, &rows);
-        let gradient = flat(&gradient.weights, &p.map);
+        let (value, gradient) = gradient(&problem, &p, &rows);
+        let gradient = flat(&gradient, &p.map);
         let at = flat(&p.weights, &p.map);
         let count = rows.len() as f64;
         let f = |at: &[f64]| reference(&case, &p, at, &rows, count);
@@ -173,7 +194,7 @@ fn gradients_and_losses_match_an_f64_network_and_its_central_differences() {
         assert!((value - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{name}: {value} {expected}");
 
         let mass = rows.iter().map(|&i| problem.weight(i) as f64).sum::<f64>();
-        let mean = mean_loss(&problem, &p.map, &p.weights, &rows);
+        let mean = problem.mean_loss(p.network(), &rows);
         let expected = reference(&case, &p, &at, &rows, mass);
         assert!((mean - expected).abs() < 1e-5 * (1.0 + expected.abs()), "{name}: {mean} {expected}");
 
@@ -199,28 +220,25 @@ fn the_padding_of_the_head_has_no_gradient() {
     let loss = case.kind.build(0);
     let problem = problem(case, &p, loss.as_ref());
     let rows: Vec<usize> = (0..case.rows).collect();
-    let mut engine = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
-    let (_, gradient) = engine.gradient(&problem, &p.map, &p.weights, &rows);
-    for output in gradient.weights.beta.chunks_exact(p.map.padded()) {
+    let (_, gradient) = gradient(&problem, &p, &rows);
+    for output in gradient.beta.chunks_exact(p.map.padded()) {
         assert!(output[case.features..].iter().all(|&g| g == 0.0));
     }
 }
 
 #[test]
-fn an_engine_can_be_used_again_for_a_smaller_batch() {
+fn buffers_can_be_used_again_for_a_smaller_batch() {
     let mut rng = stream(3, Use::Head);
     let case = &cases()[1];
     let p = case.instance(&mut rng);
     let loss = case.kind.build(0);
     let problem = problem(case, &p, loss.as_ref());
     let rows: Vec<usize> = (0..case.rows).collect();
-    let mut used = GradientEngine::new(&p.map, &p.weights, case.rows, Wanted::Relevances);
-    used.gradient(&problem, &p.map, &p.weights, &rows);
-    let (again, after) = used.gradient(&problem, &p.map, &p.weights, &rows[..30]);
-    let after = after.weights.clone();
-    let mut fresh = GradientEngine::new(&p.map, &p.weights, 30, Wanted::Relevances);
-    let (value, gradient) = fresh.gradient(&problem, &p.map, &p.weights, &rows[..30]);
-    assert_eq!((again, &after), (value, &gradient.weights));
+    let mut used = GradientBuffers::new(Wanted::Relevances);
+    Cpu::new().gradient(&problem, p.network(), &rows, &mut used);
+    let again = Cpu::new().gradient(&problem, p.network(), &rows[..30], &mut used);
+    let (value, fresh) = gradient(&problem, &p, &rows[..30]);
+    assert_eq!((again, &used.total().weights), (value, &fresh));
 }
 
 /// Central differences of the outputs along the standardised columns.
@@ -231,13 +249,10 @@ fn squared_slopes_match_finite_differences() {
         let p = case.instance(&mut rng);
         let (n, d) = (case.rows, case.columns);
         let rows: Vec<usize> = (0..n).collect();
-        let x = |data: &[f32]| {
-            outputs(Matrix::new(data, n, d).expect("shape"), &p.scale, &p.map, &p.weights, &rows)
-        };
-        let matrix = Matrix::new(&p.x, n, d).expect("shape");
-        let got = mean_squared_slopes(matrix, &p.scale, &[(&p.map, &p.weights)], &rows, |_| 1.0);
+        let x = |data: &[f32]| Cpu::new().outputs(p.columns(data, case), p.network(), &rows);
+        let got = Cpu::new().squared_slopes(p.columns(&p.x, case), &[p.network()], &rows, &|_| 1.0);
         for (j, &got) in got.iter().enumerate() {
-            let h = 0.01 / p.scale.inverse[j];
+            let h = 0.01 / INVERSE;
             let moved = |h: f32| -> Vec<f32> {
                 p.x.iter().enumerate().map(|(i, &v)| if i % d == j { v + h } else { v }).collect()
             };
@@ -251,7 +266,7 @@ fn squared_slopes_match_finite_differences() {
 
 /// Its diagonal is the mean of squared slopes; along a direction, it is the mean of the squared slope along it.
 #[test]
-fn outer_slopes_are_squared_slopes_along_any_direction() {
+fn the_agop_holds_squared_slopes_along_any_direction() {
     let mut rng = stream(6, Use::Head);
     for case in cases().iter().filter(|case| case.columns > 1) {
         let p = case.instance(&mut rng);
@@ -259,20 +274,19 @@ fn outer_slopes_are_squared_slopes_along_any_direction() {
         let rows: Vec<usize> = (0..n).filter(|i| i % 5 != 0).collect();
         let loss = case.kind.build(case.classes);
         let problem = problem(case, &p, loss.as_ref());
-        let outer = mean_outer_slopes(&problem, &p.map, &p.weights, &rows);
+        let outer = Cpu::new().agop(&problem, p.network(), &rows);
         let diagonal =
-            mean_squared_slopes(problem.x, &p.scale, &[(&p.map, &p.weights)], &rows, |i| problem.weight(i));
+            Cpu::new().squared_slopes(problem.columns, &[p.network()], &rows, &|i| problem.weight(i));
         for (j, expected) in diagonal.iter().enumerate() {
             let got = outer[j * d + j];
             assert!((got - expected).abs() < 1e-5 * expected.max(1e-3), "column {j}: {got} {expected}");
         }
         // Along the diagonal of the first two columns, by central differences.
         let along = |h: f32| -> Vec<f32> {
-            let step = |i: usize, v: f32| if i % d < 2 { v + h / p.scale.inverse[i % d] } else { v };
+            let step = |i: usize, v: f32| if i % d < 2 { v + h / INVERSE } else { v };
             p.x.iter().enumerate().map(|(i, &v)| step(i, v)).collect()
         };
-        let f =
-            |x: &[f32]| outputs(Matrix::new(x, n, d).expect("shape"), &p.scale, &p.map, &p.weights, &rows);
+        let f = |x: &[f32]| Cpu::new().outputs(p.columns(x, case), p.network(), &rows);
         let (above, below) = (f(&along(0.01)), f(&along(-0.01)));
         let k = case.outputs;
         let mass: f64 = rows.iter().map(|&i| problem.weight(i) as f64).sum();
@@ -285,4 +299,65 @@ fn outer_slopes_are_squared_slopes_along_any_direction() {
         let got = outer[0] + 2.0 * outer[d] + outer[d + 1];
         assert!((got - expected).abs() < 0.01 * expected, "{got} {expected}");
     }
+}
+
+/// The sum over the first half of the rows, continued with the second, is the sum over all of them, to the last bit: with
+/// threads over blocks, and block by block.
+fn check_halves<F: Fold>(sum: &F, rows: &[usize], block: usize, numbers: impl Fn(&F::Sum) -> Vec<f64>) {
+    let half = rows.len() / block / 2 * block;
+    assert!(half >= block && half % block == 0, "there are blocks in both halves");
+    for add in [fold, fold_in_order] {
+        let (mut whole, mut halves) = (sum.empty(), sum.empty());
+        add(sum, &mut whole, rows, block);
+        add(sum, &mut halves, &rows[..half], block);
+        add(sum, &mut halves, &rows[half..], block);
+        let bits = |sum: &F::Sum| numbers(sum).iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&whole), bits(&halves));
+        assert!(numbers(&whole).iter().any(|&v| v != 0.0));
+    }
+}
+
+#[test]
+fn folds_over_two_halves_are_folds_over_the_whole() {
+    let mut rng = stream(9, Use::Head);
+    let case = Case {
+        rows: 1500,
+        columns: 4,
+        features: 30,
+        outputs: 2,
+        classes: 0,
+        kind: LossKind::Squared,
+        weighted: true,
+    };
+    let p = case.instance(&mut rng);
+    let loss = case.kind.build(0);
+    let problem = &problem(&case, &p, loss.as_ref());
+    let (path, network, columns) = (simd::path(), p.network(), problem.columns);
+    let rows: Vec<usize> = (0..case.rows).map(|i| i * 7 % case.rows).collect();
+    let weight = |i: usize| problem.weight(i);
+
+    let sums = statistics::Columns { x: columns.x, weight };
+    check_halves(&sums, &rows, 128, |sum| sum.iter().flat_map(|column| column.numbers()).collect());
+
+    check_halves(&Losses { path, problem, network }, &rows, 128, |sum| vec![sum.0, sum.1]);
+
+    let gradients = Gradients { path, wanted: Wanted::Spectrum, problem, network, factor: 0.1 };
+    check_halves(&gradients, &rows, 128, |sum| {
+        let spectrum = sum.omega.iter().chain(&sum.phase).map(|&g| g as f64);
+        flat(&sum.weights, &p.map).into_iter().chain(spectrum).chain([sum.loss]).collect()
+    });
+
+    let features = ScaledFeatures { map: p.map.clone(), theta: p.weights.theta.clone() };
+    let design = &Design::new(&features, true.into());
+    let cpu = &Cpu::new();
+    for curvature in [None, Some(&vec![0.3; case.rows][..])] {
+        let products = DesignProducts { cpu, problem, design, curvature };
+        check_halves(&products, &rows, 256, |sum| sum.0.products.clone());
+    }
+
+    let networks = &[network, network];
+    let slopes = SquaredSlopes { path, columns, networks, weight: &weight };
+    check_halves(&slopes, &rows, 128, |sum| sum.0.iter().copied().chain([sum.1]).collect());
+
+    check_halves(&OuterSlopes { path, problem, network, mass: 3.0 }, &rows, 128, Vec::clone);
 }

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::Matrix;
+use crate::features::FeatureMap;
 use crate::loss::LossKind;
 use crate::numerics::random::{Stream, Use, stream};
-use crate::transform::Scale;
+use crate::problem::Columns;
+use crate::transform::{ColumnTransform, Transforms};
 use rand_distr::{Distribution, StandardNormal};
 
 fn normals(count: usize, size: f64, rng: &mut Stream) -> Vec<f64> {
@@ -90,26 +92,15 @@ impl Case {
         format!("{}, {} outputs, linear {}", self.kind, self.outputs, self.linear)
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Problem<'_>, &FeatureMap, &[f32]) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&Problem<'_>, &ScaledFeatures) -> T) -> T {
         let loss = self.kind.build(self.classes);
-        let problem = Problem {
-            x: Matrix::new(&self.x, ROWS, COLUMNS).expect("a matrix"),
-            scale: Scale {
-                mean: vec![0.1; COLUMNS],
-                inverse: vec![0.9; COLUMNS],
-                warp: Vec::new(),
-                bend: Vec::new(),
-            },
-            y: self.y.clone(),
-            width: self.y.len() / ROWS,
-            weight: Some(self.weight.clone()),
-            outputs: self.outputs,
-            loss: loss.as_ref(),
-            unit: 1.0,
-        };
+        let x = Matrix::new(&self.x, ROWS, COLUMNS).expect("a matrix");
+        let transforms = Transforms::new(vec![ColumnTransform::standardise(0.1, 0.9); COLUMNS]);
+        let columns = Columns { x, transforms: &transforms };
+        let problem = Problem::for_tests(columns, &self.y, Some(&self.weight), self.outputs, loss.as_ref());
         let narrow = |v: &[f64]| v.iter().map(|&v| v as f32).collect::<Vec<_>>();
         let map = FeatureMap::on(COLUMNS, SUPPORT.to_vec(), narrow(&self.at.omega), narrow(&self.at.phase));
-        work(&problem, &map, &narrow(&self.at.theta))
+        work(&problem, &ScaledFeatures { map, theta: narrow(&self.at.theta) })
     }
 
     /// The design at a spectrum.
@@ -225,15 +216,15 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-const PLAN: fn(bool) -> HeadPlan = |linear| HeadPlan { alpha: ALPHA, linear: linear.into() };
+const HEAD: fn(bool) -> HeadSettings = |linear| HeadSettings { alpha: ALPHA, linear: linear.into() };
 
 /// The gradient by the head vanishes: to rounding for ridge, to the stated tolerance for classes.
 #[test]
 fn the_head_is_the_best_one() {
     for case in Case::all() {
         let rows: Vec<usize> = (0..ROWS).collect();
-        let b = case
-            .with(|problem, map, theta| Reduced::new(problem, &rows, PLAN(case.linear)).head(map, theta).1);
+        let b =
+            case.with(|problem, features| Reduced::new(problem, &rows, HEAD(case.linear)).head(features).1);
         let design = case.design(&case.at);
         let (value, gradient, _) = case.objective(&design, &b);
         let best = case.reduced(&case.at);
@@ -251,15 +242,16 @@ fn the_head_is_the_best_one() {
 fn a_warm_start_changes_nothing() {
     for case in Case::all() {
         let rows: Vec<usize> = (0..ROWS).collect();
-        case.with(|problem, map, theta| {
-            let mut reduced = Reduced::new(problem, &rows, PLAN(case.linear));
-            let cold = reduced.evaluate(map, theta, Wanted::Relevances).value;
-            let elsewhere: Vec<f32> = theta.iter().map(|t| 2.0 * t).collect();
-            let there = reduced.evaluate(map, &elsewhere, Wanted::Relevances).value;
-            let warm = reduced.evaluate(map, theta, Wanted::Relevances).value;
+        case.with(|problem, features| {
+            let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
+            let cold = reduced.evaluate(features, Wanted::Relevances).value;
+            let theta = features.theta.iter().map(|t| 2.0 * t).collect();
+            let elsewhere = ScaledFeatures { theta, ..features.clone() };
+            let there = reduced.evaluate(&elsewhere, Wanted::Relevances).value;
+            let warm = reduced.evaluate(features, Wanted::Relevances).value;
             assert!((cold - warm).abs() < 2.0 * HEAD_TOLERANCE * cold, "{}: {cold} {warm}", case.name());
-            let fresh = Reduced::new(problem, &rows, PLAN(case.linear))
-                .evaluate(map, &elsewhere, Wanted::Relevances)
+            let fresh = Reduced::new(problem, &rows, HEAD(case.linear))
+                .evaluate(&elsewhere, Wanted::Relevances)
                 .value;
             assert!((fresh - there).abs() < 2.0 * HEAD_TOLERANCE * there, "{}: {fresh} {there}", case.name());
         });
@@ -271,8 +263,8 @@ fn a_warm_start_changes_nothing() {
 fn the_envelope_gradient_is_the_gradient_of_the_reduced_objective() {
     for case in Case::all() {
         let rows: Vec<usize> = (0..ROWS).collect();
-        let e = case.with(|problem, map, theta| {
-            Reduced::new(problem, &rows, PLAN(case.linear)).evaluate(map, theta, Wanted::Spectrum)
+        let e = case.with(|problem, features| {
+            Reduced::new(problem, &rows, HEAD(case.linear)).evaluate(features, Wanted::Spectrum)
         });
         let value = case.reduced(&case.at);
         assert!(
@@ -312,8 +304,8 @@ fn the_envelope_gradient_is_the_gradient_of_the_reduced_objective() {
 fn the_spectrum_is_left_out_where_it_is_not_wanted() {
     let case = &Case::all()[0];
     let rows: Vec<usize> = (0..ROWS).collect();
-    case.with(|problem, map, theta| {
-        let of = |wanted| Reduced::new(problem, &rows, PLAN(true)).evaluate(map, theta, wanted);
+    case.with(|problem, features| {
+        let of = |wanted| Reduced::new(problem, &rows, HEAD(true)).evaluate(features, wanted);
         let (few, all) = (of(Wanted::Relevances), of(Wanted::Spectrum));
         assert_eq!((few.omega.len(), few.phase.len()), (0, 0));
         assert_eq!((all.omega.len(), all.phase.len()), (SUPPORT.len() * FEATURES, FEATURES));
@@ -322,42 +314,48 @@ fn the_spectrum_is_left_out_where_it_is_not_wanted() {
 }
 
 #[test]
-fn a_kept_design_gives_what_passes_over_the_rows_give() {
+fn a_cached_design_gives_what_passes_over_the_rows_give() {
     for case in Case::all().iter().filter(|c| c.classes > 0) {
-        case.with(|problem, map, theta| {
+        case.with(|problem, features| {
             let rows: Vec<usize> = (0..ROWS).collect();
-            let design = Design::new(map, case.linear.into());
+            let design = Design::new(features, case.linear.into());
             let b: Vec<f64> = (0..case.outputs * design.columns()).map(|i| 0.3 * (i as f64).sin()).collect();
-            let mut weights = Weights::zeros(map, case.outputs);
-            weights.theta.copy_from_slice(theta);
-            design.apply(&b, &mut weights);
-            let mut engine = GradientEngine::new(map, &weights, ROWS, Wanted::Head);
-            let (loss, gradient) = engine.gradient(problem, map, &weights, &rows);
-            let gradient = design.pull_back(&gradient.weights);
-            let kept = Kept::new(problem, map, theta, &rows, design).expect("it is small");
-            let (kept_loss, kept_gradient) = kept.gradient(problem, &rows, &b);
-            assert!((loss - kept_loss).abs() < 1e-6, "{}", case.name());
-            for (a, b) in gradient.iter().zip(&kept_gradient) {
+            let (loss, gradient) = by_passes(problem, &design, &design.weights(&b), &rows);
+            let cache = DesignCache::new(problem, &rows, &design).expect("it is small");
+            let (cached_loss, cached_gradient) = cache.gradient(problem, &rows, &b);
+            assert!((loss - cached_loss).abs() < 1e-6, "{}", case.name());
+            for (a, b) in gradient.iter().zip(&cached_gradient) {
                 assert!((a - b).abs() < 1e-5, "{}: {a} {b}", case.name());
             }
         });
     }
 }
 
+/// Loss and gradient by the coefficients, without a cache.
+fn by_passes(
+    problem: &Problem<'_>,
+    design: &Design<'_>,
+    weights: &Weights,
+    rows: &[usize],
+) -> (f64, Vec<f64>) {
+    let mut buffers = GradientBuffers::new(Wanted::Head);
+    let network = Network::new(&design.features.map, weights);
+    let loss = problem.backend.gradient(problem, network, rows, &mut buffers);
+    (loss, design.pull_back(&buffers.total().weights))
+}
+
 /// Fewer rows than columns: the head is found among combinations of the rows, and is the best of all.
 #[test]
-fn a_head_in_the_span_of_few_rows_is_the_best_head() {
+fn the_dual_form_of_few_rows_finds_the_best_head() {
     let rows: Vec<usize> = (0..6).collect();
     for case in Case::all().iter().filter(|c| c.linear) {
-        case.with(|problem, map, theta| {
-            let design = Design::new(map, true.into());
-            assert!(Span::new(problem, map, theta, &rows, true.into()).is_some());
-            let mut reduced = Reduced::new(problem, &rows, PLAN(true));
+        case.with(|problem, features| {
+            let design = Design::new(features, true.into());
+            assert!(DualForm::new(problem, &design, &rows).is_some());
+            let mut reduced = Reduced::new(problem, &rows, HEAD(true));
             for start in ["cold", "warm"] {
-                let (weights, b) = reduced.head(map, theta);
-                let mut engine = GradientEngine::new(map, &weights, rows.len(), Wanted::Head);
-                let (loss, gradient) = engine.gradient(problem, map, &weights, &rows);
-                let mut gradient = design.pull_back(&gradient.weights);
+                let (weights, b) = reduced.head(features);
+                let (loss, mut gradient) = by_passes(problem, &design, &weights, &rows);
                 let m = design.columns();
                 for (g, b) in gradient.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
                     g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * ALPHA * b);
