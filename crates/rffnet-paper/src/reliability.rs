@@ -66,10 +66,9 @@ fn cell(
 }
 
 fn predict(job: &Job) -> Result<Vec<(f64, bool)>, Error> {
-    let failed = |e: rffnet_compare::Error| Error::new(e.to_string());
-    let (train, test) = read_pair(&job.train, &job.test).map_err(failed)?;
-    let fitted = job.fit(&train.data()?).map_err(failed)?;
-    let prediction = fitted.predict(test.data()?.x).map_err(failed)?;
+    let (train, test) = read_pair(&job.train, &job.test)?;
+    let fitted = job.fit(&train.data()?)?;
+    let prediction = fitted.predict(test.data()?.x)?;
     match (prediction, &test.target) {
         (Prediction::Probabilities(p), OwnedTarget::Labels { codes, classes }) if classes.len() == 2 => {
             Ok(p.chunks_exact(2).map(|p| p[1]).zip(codes.iter().map(|&code| code == 1)).collect())
