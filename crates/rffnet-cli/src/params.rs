@@ -96,12 +96,12 @@ param_options! {
         help = with_default("Missing values: refuse them, or take the column's mean", |p| p.missing.to_string()))]
     missing: Missing,
     #[arg(long, help_heading = "Model", value_parser = named(SpectrumMode::ALL),
-        help = with_default("Frequencies: as drawn, learned, or some of both; varpro", |p| p.spectrum.to_string()))]
+        help = with_default("Frequencies: random, learned, or some of both; varpro", |p| p.spectrum.to_string()))]
     spectrum: SpectrumMode,
     /// Linear terms beside the features; varpro [default: true]
     #[arg(long, help_heading = "Model", value_name = "BOOL")]
     linear: bool,
-    /// Networks that are averaged; varpro [default: by effort 1, 6 or 8, more where work is left; 1 where the first leaves next to nothing]
+    /// Members of the ensemble that are averaged; varpro [default: by effort 1, 6 or 8, more where work is left; 1 where the first leaves next to nothing]
     #[arg(long, help_heading = "Model", value_name = "M", value_parser = values::whole::<usize>)]
     committee: usize,
     #[arg(long, help_heading = "Optimisation", value_parser = named(SolverKind::ALL),

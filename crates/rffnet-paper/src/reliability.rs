@@ -14,7 +14,7 @@ use crate::calibration::{Bin, Calibration};
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::relevance::networks;
+use crate::relevance::rffnet_variants;
 use crate::scores::{Set, size_note};
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS, Variant};
 use crate::svg::PALETTE;
@@ -97,7 +97,7 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         "ECE",
         "ECE by chance alone",
     ]);
-    let variants = networks(true, true);
+    let variants = rffnet_variants(true, true);
     let mut panels = Vec::new();
     for set in &sets {
         let folds = if matches!(set, Set::Real(_)) { 1 } else { replicas };

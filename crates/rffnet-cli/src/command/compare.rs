@@ -36,7 +36,7 @@ Examples:
 Every method learns from the same rows and sees the same standardised columns, in a process of its own. A method that
 fails or would need too much memory is a line that says why.";
 
-/// What is compared unless asked otherwise: quick enough for a first look, and something to beat.
+/// What is compared unless asked otherwise: quick methods, and something to beat.
 const USUAL: &[Kind] =
     &[Kind::Rffnet, Kind::RffnetPaper, Kind::Krr, Kind::Nystroem, Kind::Rff, Kind::Linear, Kind::Constant];
 const FOLDS: usize = 5;
