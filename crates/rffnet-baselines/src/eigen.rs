@@ -1,7 +1,7 @@
 //! The largest eigenvalues of a symmetric positive semidefinite matrix, and their vectors.
 //!
 //! A whole eigensystem of some thousand rows takes minutes where a few hundred vectors are wanted, so these are found by
-//! subspace iteration: multiply, turn to the best basis (Rayleigh and Ritz), make orthonormal again.
+//! subspace iteration: multiply, rotate to the best basis (Rayleigh and Ritz), make orthonormal again.
 
 use faer::MatRef;
 use rand_distr::{Distribution, StandardNormal};
@@ -76,16 +76,16 @@ fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Opti
         let v = MatRef::from_column_major_slice(&basis, n, width);
         let image = product(a, v);
         let image = MatRef::from_column_major_slice(&image, n, width);
-        let (values, turn) = eigensystem(&product(v.transpose(), image), width)?;
+        let (values, rotation) = eigensystem(&product(v.transpose(), image), width)?;
         let values: Vec<f64> = (0..width).rev().map(|i| values[i]).collect();
-        let turn = turn.as_ref().reverse_cols();
+        let rotation = rotation.as_ref().reverse_cols();
         let count = wanted.count(&values);
         // Half as many again keep what lies below the last wanted value apart.
         if round >= 2 && 3 * count > 2 * width {
             return None;
         }
-        let mut image = product(image, turn);
-        let vectors = product(v, turn);
+        let mut image = product(image, rotation);
+        let vectors = product(v, rotation);
         let limit = RESIDUAL * values[count - 1];
         let residual = |k: usize| {
             let pairs = image[k * n..][..n].iter().zip(&vectors[k * n..][..n]);
@@ -95,7 +95,7 @@ fn iterate(a: &[f64], n: usize, wanted: Wanted, width: usize, seed: u64) -> Opti
             let vectors = vectors[..count * n].to_vec();
             return Some(Eigen { values: values[..count].to_vec(), vectors });
         }
-        // Divided by their values, vectors that have settled stay as they are.
+        // Divided by their values, vectors that have converged stay as they are.
         let floor = 1e-7 * values[0].max(f64::MIN_POSITIVE);
         for (column, value) in image.chunks_exact_mut(n).zip(&values) {
             column.iter_mut().for_each(|v| *v /= value.max(floor));

@@ -3,6 +3,8 @@
 //! `|a - b|^2 = |a|^2 + |b|^2 - 2 a.b`: a product of matrices and a pass of exponentials, tile by tile while the tile is
 //! in the cache. Tiles are the same for any number of threads, so the bits are too.
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use pulp::Arch;
@@ -46,7 +48,8 @@ pub(crate) fn gaussian_times(a: &Rows, b: &Rows, gamma: f64, coefficients: &[f64
             for first in (0..b.len()).step_by(TILE.1) {
                 let columns = TILE.1.min(b.len() - first);
                 let tile = &mut tile[..rows * columns];
-                left.tile(&right, t * TILE.0, first, rows, columns, columns, tile);
+                let top = t * TILE.0;
+                left.tile(top..top + rows, &right, first..first + columns, columns, tile);
                 let tile = MatRef::from_row_major_slice(tile, rows, columns);
                 let part = coefficients.subrows(first, columns);
                 matmul(out.as_mut(), Accum::Add, tile, part, 1.0, Par::Seq);
@@ -68,7 +71,7 @@ fn fill(a: &Points, b: &Points, out: &mut [f64], triangle: bool) {
         for left in (start..m).step_by(TILE.1) {
             let columns = TILE.1.min(m - left);
             let end = (rows - 1) * m + left + columns;
-            a.tile(b, top, left, rows, columns, m, &mut out[left..end]);
+            a.tile(top..top + rows, b, left..left + columns, m, &mut out[left..end]);
         }
         if triangle {
             for (i, row) in out.chunks_exact_mut(m).enumerate() {
@@ -103,23 +106,22 @@ impl Points {
         MatRef::from_row_major_slice(part, rows, self.columns)
     }
 
-    /// One tile of the kernel, from row `top` and column `left`, in rows that are `stride` apart.
+    /// One tile of the kernel, between some rows of `self` and some of `other`, in rows that are `stride` apart.
     pub(crate) fn tile(
         &self,
+        mine: Range<usize>,
         other: &Self,
-        top: usize,
-        left: usize,
-        rows: usize,
-        columns: usize,
+        others: Range<usize>,
         stride: usize,
         out: &mut [f64],
     ) {
+        let (rows, columns) = (mine.len(), others.len());
         // As columns and then transposed: the view by rows that faer 0.24 offers mixes up its strides.
         let product =
             MatMut::from_column_major_slice_with_stride_mut(out, columns, rows, stride).transpose_mut();
-        let right = other.matrix(left, columns).transpose();
-        matmul(product, Accum::Replace, self.matrix(top, rows), right, 1.0, Par::Seq);
-        let (a, b) = (&self.halves[top..top + rows], &other.halves[left..left + columns]);
+        let right = other.matrix(others.start, columns).transpose();
+        matmul(product, Accum::Replace, self.matrix(mine.start, rows), right, 1.0, Par::Seq);
+        let (a, b) = (&self.halves[mine], &other.halves[others]);
         for (row, a) in out.chunks_mut(stride).zip(a) {
             exponentials(&mut row[..columns], *a, b);
         }

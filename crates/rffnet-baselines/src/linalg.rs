@@ -2,6 +2,8 @@
 //!
 //! Work is cut into tiles of fixed size; each is done by one thread, with faer's kernels.
 
+use std::ops::Range;
+
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
@@ -14,9 +16,9 @@ pub(crate) const BLOCK: usize = 128;
 /// Columns of a tile of a Gram matrix, and rows that are multiplied at a time.
 const GRAM: (usize, usize) = (64, 512);
 
-/// Where blocks of `n` columns start, and how wide they are.
-pub(crate) fn blocks(n: usize) -> Vec<(usize, usize)> {
-    (0..n).step_by(BLOCK).map(|at| (at, BLOCK.min(n - at))).collect()
+/// `0..n` in blocks.
+pub(crate) fn blocks(n: usize) -> Vec<Range<usize>> {
+    (0..n).step_by(BLOCK).map(|at| at..n.min(at + BLOCK)).collect()
 }
 
 /// `a b`, column by column.

@@ -252,9 +252,9 @@ impl LogisticObjective<'_> {
             add(length, direction, &mut beta);
             let next = self.at(beta);
             let descends = next.objective <= point.objective + 1e-4 * length * slope;
-            let settles = next.objective <= point.objective + noise
+            let level = next.objective <= point.objective + noise
                 && largest(&next.gradient) < 0.5 * largest(&point.gradient);
-            (descends || settles).then_some(next)
+            (descends || level).then_some(next)
         })
     }
 }

@@ -108,7 +108,7 @@ impl Features for Map {
     fn make(&self, _: &Rows, range: Range<usize>, out: &mut [f64]) {
         let (m, count) = (self.m, range.len());
         let mut kernel = vec![0.0; count * m];
-        self.points.tile(&self.landmarks, range.start, 0, count, m, m, &mut kernel);
+        self.points.tile(range, &self.landmarks, 0..m, m, &mut kernel);
         let kernel = MatRef::from_row_major_slice(&kernel, count, m);
         let out = MatMut::from_row_major_slice_mut(out, count, m);
         matmul(out, Accum::Replace, kernel, MatRef::from_row_major_slice(&self.root, m, m), 1.0, Par::Seq);

@@ -25,7 +25,7 @@ const CHUNK: usize = 128;
 /// Sparse random Fourier features (Gregorova, Ramapuram, Kalousis and Marchand-Maillet, 2018): `f(x) = sum_k beta_k
 /// cos(omega_k . (gamma o x) + phase_k)`, the relevances gamma at or above 0 with their sum held fixed.
 ///
-/// Two steps take turns: ridge regression for beta, and accelerated projected gradients for gamma. Regression alone: the
+/// Two steps alternate: ridge regression for beta, and accelerated projected gradients for gamma. Regression alone: the
 /// method is made for the squared loss. A row's weight multiplies its loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Srff {
@@ -33,7 +33,7 @@ pub struct Srff {
     pub features: usize,
     /// The penalty: minimises `sum_i w_i (y_i - f_i)^2 / n + lambda |beta|^2`.
     pub lambda: f64,
-    /// How often the two steps take turns, at most.
+    /// How often the two steps alternate, at most.
     pub rounds: usize,
     /// Gradients for gamma in a round, at most.
     pub steps: usize,
@@ -97,7 +97,7 @@ impl Method for Srff {
             map.gamma = self.improve(&objective, &map, &beta)?;
             (beta, loss) = objective.head(&map, self.lambda)?;
             losses.push(loss);
-            if settled(&losses, self.tolerance) {
+            if converged(&losses, self.tolerance) {
                 break;
             }
         }
@@ -140,7 +140,7 @@ impl Srff {
             let share = (momentum - 1.0) / following;
             ahead = next.iter().zip(&gamma).map(|(new, old)| new + share * (new - old)).collect();
             (gamma, momentum) = (next, following);
-            if settled(&losses, self.tolerance) {
+            if converged(&losses, self.tolerance) {
                 break;
             }
         }
@@ -152,7 +152,7 @@ impl Srff {
 }
 
 /// Whether the last values are hardly above the newest.
-fn settled(losses: &[f64], tolerance: f64) -> bool {
+fn converged(losses: &[f64], tolerance: f64) -> bool {
     let Some((newest, before)) = losses.split_last() else { return false };
     before.len() > 5 && before[before.len() - 4..].iter().map(|l| l - newest).sum::<f64>() < tolerance
 }

@@ -9,7 +9,7 @@ use crate::text::{count, name, number};
 pub(crate) struct Relevance<'a> {
     pub(crate) feature: &'a str,
     pub(crate) relevance: f32,
-    /// Its standard deviation over the networks of a committee.
+    /// Its standard deviation over the members of an ensemble.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) spread: Option<f32>,
     pub(crate) importance: f32,
@@ -66,7 +66,7 @@ pub(crate) fn chart(list: &[Relevance<'_>], limit: usize, width: usize) -> Strin
     out
 }
 
-/// `0.5199`, or `0.5199 ± 0.0210` in a committee.
+/// `0.5199`, or `0.5199 ± 0.0210` in an ensemble.
 fn relevance(entry: &Relevance<'_>) -> String {
     let mean = number(entry.relevance.into());
     let Some(spread) = entry.spread.filter(|&spread| spread > 0.0) else { return mean };

@@ -99,7 +99,8 @@ mod tests {
         let config = Config::parse(text).expect("valid");
         assert_eq!(config.data.header.choice(), Some(false));
         assert_eq!(config.data.ignore.map(|i| i.len()), Some(2));
-        assert_eq!((config.params.features, config.params.lr), (Some(32), Some(1.0)));
+        let params = config.params.params(0).expect("valid");
+        assert_eq!((params.random_features, params.lr), (Some(32), Some(1.0)));
         assert_eq!((config.globals.seed, config.globals.quiet), (Some(7), true));
     }
 

@@ -3,8 +3,6 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use rffnet_data::DataError;
-
 /// Why a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -54,17 +52,21 @@ pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-impl From<DataError> for Failure {
-    fn from(error: DataError) -> Self {
-        Failure::Request(error.to_string())
-    }
+macro_rules! from {
+    ($($(#[$meta:meta])* $error:ty,)+) => {
+        $($(#[$meta])* impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::Request(error.to_string())
+            }
+        })+
+    };
 }
-
-impl From<rffnet::Error> for Failure {
-    fn from(error: rffnet::Error) -> Self {
-        Failure::Request(error.to_string())
-    }
-}
+from!(
+    rffnet::Error,
+    rffnet_data::DataError,
+    #[cfg(feature = "compare")]
+    rffnet_compare::Error,
+);
 
 /// Adds the file to errors of the core that speak of rows and columns without knowing where those come from.
 pub(crate) fn in_file(source: &str) -> impl Fn(rffnet::Error) -> Failure {

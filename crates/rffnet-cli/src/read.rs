@@ -1,7 +1,7 @@
-//! Reading a file with a target, or for a model.
+//! Where rows come from: a file with a target, a file for a model, a simulated set.
 
 use rffnet::{Missing, Model};
-use rffnet_data::{ErrorKind, ReadOptions, Select, Table};
+use rffnet_data::{ColumnRef, ErrorKind, ReadOptions, Select, Simulated, Table};
 
 use crate::failure::Failure;
 use crate::text::listed;
@@ -43,4 +43,19 @@ pub(crate) fn for_model(model: &Model) -> ReadOptions {
 /// How to read further rows like those of `table`.
 pub(crate) fn like(table: &Table) -> Select {
     Select::Named { names: table.names.clone(), named: table.has_names }
+}
+
+/// Refuses more rows than a simulated set can have, and another target than its own.
+pub(crate) fn check_simulated(
+    set: Simulated,
+    rows: usize,
+    target: Option<&ColumnRef>,
+) -> Result<(), Failure> {
+    set.check_rows(rows)?;
+    match target.filter(|target| target.to_string() != "y") {
+        None => Ok(()),
+        Some(target) => Err(Failure::request(format!(
+            "there is no column '{target}' for --target; the target of {set} is 'y'"
+        ))),
+    }
 }

@@ -4,16 +4,22 @@ pub(crate) use rffnet::text::{count, plural};
 
 /// Four significant digits.
 pub(crate) fn number(v: f64) -> String {
+    significant(v, 4)
+}
+
+/// A number with so many significant digits.
+pub(crate) fn significant(v: f64, digits: usize) -> String {
     if v == 0.0 {
         return "0".into();
     }
     // Rounded first: 0.99999 has its four digits as 1.000.
-    let rounded: f64 = format!("{v:.3e}").parse().unwrap_or(v);
+    let scientific = format!("{v:.*e}", digits - 1);
+    let rounded: f64 = scientific.parse().unwrap_or(v);
     let power = rounded.abs().log10().floor();
     if (-4.0..7.0).contains(&power) {
-        format!("{rounded:.*}", (3.0 - power).max(0.0) as usize)
+        format!("{rounded:.*}", (digits as f64 - 1.0 - power).max(0.0) as usize)
     } else {
-        format!("{v:.3e}")
+        scientific
     }
 }
 

@@ -1,14 +1,21 @@
-//! Why a job could not be done.
+//! What can go wrong in a comparison, each a sentence a user can act on.
 
 use std::fmt;
+use std::path::Path;
 
 /// One sentence, which `Display` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    pub(crate) fn new(sentence: impl Into<String>) -> Self {
+    /// From a sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
         Self(sentence.into())
+    }
+
+    /// A file or folder that could not be used.
+    pub fn io(action: &str, path: &Path, cause: impl fmt::Display) -> Self {
+        Self(format!("cannot {action} '{}': {cause}", path.display()))
     }
 }
 
@@ -20,20 +27,13 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<rffnet::Error> for Error {
-    fn from(error: rffnet::Error) -> Self {
-        Self(error.to_string())
-    }
+macro_rules! from {
+    ($($error:ty),+) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self(error.to_string())
+            }
+        })+
+    };
 }
-
-impl From<rffnet_baselines::Error> for Error {
-    fn from(error: rffnet_baselines::Error) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<rffnet_data::DataError> for Error {
-    fn from(error: rffnet_data::DataError) -> Self {
-        Self(error.to_string())
-    }
-}
+from!(rffnet::Error, rffnet_baselines::Error, rffnet_data::DataError);

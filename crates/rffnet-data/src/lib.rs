@@ -76,7 +76,7 @@ pub use sample::Sample;
 pub use simulate::Simulated;
 pub use split::{split, stratified_split};
 pub use table::Table;
-pub use write::{write, write_csv, write_libsvm, write_npy};
+pub use write::{csv_cell, write, write_csv, write_libsvm, write_npy};
 
 /// More columns than this are taken for a mistake (a matrix written on one line), not for data.
 pub const MAX_COLUMNS: usize = 1_000_000;

@@ -1,5 +1,6 @@
 //! Tables into files. Every number is written so that it reads back as the same number.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use flate2::Compression;
@@ -57,7 +58,7 @@ pub fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     names.extend(table.target.as_ref().map(|_| table.target_name.as_deref().unwrap_or("y")));
     for (i, name) in names.iter().enumerate() {
         push_delimiter(&mut line, i);
-        push_text(&mut line, name);
+        line.push_str(&csv_cell(name));
     }
     line.push('\n');
     out.write_all(line.as_bytes())?;
@@ -78,7 +79,7 @@ pub fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
                 Column::Numbers(values) => push_f64(&mut line, values.get(r).copied().unwrap_or(f64::NAN)),
                 Column::Text { levels, codes } => {
                     let level = codes.get(r).and_then(|&code| levels.get(code as usize));
-                    push_text(&mut line, level.map_or("", String::as_str));
+                    line.push_str(&csv_cell(level.map_or("", String::as_str)));
                 }
             }
         }
@@ -94,14 +95,13 @@ fn push_delimiter(line: &mut String, column: usize) {
     }
 }
 
-fn push_text(line: &mut String, text: &str) {
+/// A text as a cell of a CSV file, in quotes where it needs them.
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let special = |c: char| matches!(c, ',' | ';' | '\t' | '"' | '\n' | '\r');
     if text.is_empty() || text.contains(special) || text.trim() != text {
-        line.push('"');
-        line.push_str(&text.replace('"', "\"\""));
-        line.push('"');
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
-        line.push_str(text);
+        text.into()
     }
 }
 

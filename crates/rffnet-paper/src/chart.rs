@@ -194,7 +194,7 @@ impl Panel {
             }
         }
         for mark in &self.marks {
-            self.draw_mark(svg, mark, at, (w, h), &x, &y);
+            self.draw_mark(svg, mark, (at, (w, h)), &x, &y);
         }
         let mut ends: Vec<((f64, f64), &str, &str)> = Vec::new();
         for mark in &self.marks {
@@ -227,8 +227,7 @@ impl Panel {
         &self,
         svg: &mut Svg,
         mark: &Mark,
-        at: (f64, f64),
-        (w, h): (f64, f64),
+        (at, (w, h)): ((f64, f64), (f64, f64)),
         x: &impl Fn(f64) -> f64,
         y: &impl Fn(f64) -> f64,
     ) {

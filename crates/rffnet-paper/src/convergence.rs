@@ -211,8 +211,8 @@ fn table(pairs: &[(&Method, &Run)]) -> Grid {
     grid
 }
 
-/// What the lines say, in numbers: when each method gets as far as the first. (Further down, the networks of a
-/// committee are on other rows.)
+/// What the lines say, in numbers: when each method gets as far as the first. (Further down, the members of an ensemble
+/// are on other rows.)
 fn seen(pairs: &[(&Method, &Run)]) -> Option<String> {
     let ((goal, by), others) = pairs.split_first()?;
     let needed = by.reaches(by.kept)?;

@@ -61,8 +61,8 @@ impl World {
         self.omega.iter().zip(&self.phase).map(move |(w, b)| (w[0] * x[0] + w[1] * x[1] + b).cos())
     }
 
-    /// The network with the head that belongs to `theta`, at a row: a z(θ o x1) . z(θ o x).
-    fn network(&self, theta: [f64; 2], head: &[f64], x: &[f64; 2]) -> f64 {
+    /// The approximation with the head that belongs to `theta`, at a row: a z(θ o x1) . z(θ o x).
+    fn approximation(&self, theta: [f64; 2], head: &[f64], x: &[f64; 2]) -> f64 {
         self.cosines(theta, x).zip(head).map(|(z, h)| h * z).sum()
     }
 
@@ -70,7 +70,8 @@ impl World {
     fn loss(&self, theta: [f64; 2]) -> f64 {
         let factor = self.scale * 2.0 / self.omega.len() as f64;
         let head: Vec<f64> = self.cosines(theta, &self.centre).map(|z| factor * z).collect();
-        let squares = self.rows.iter().map(|x| (self.target(x) - self.network(theta, &head, x)).powi(2));
+        let squares =
+            self.rows.iter().map(|x| (self.target(x) - self.approximation(theta, &head, x)).powi(2));
         squares.sum::<f64>() / self.rows.len() as f64
     }
 }

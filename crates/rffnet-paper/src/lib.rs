@@ -19,7 +19,6 @@ mod chart;
 mod convergence;
 mod curves;
 mod describe;
-mod error;
 mod experiment;
 mod grid;
 mod landscape;
@@ -35,6 +34,6 @@ mod stats;
 mod svg;
 
 pub use bench::{Request, reproduce};
-pub use error::Error;
 pub use experiment::Experiment;
 pub use published::{Described, Published, REAL_SETS, published};
+pub use rffnet_compare::Error;

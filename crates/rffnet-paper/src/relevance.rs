@@ -51,7 +51,7 @@ fn marks(active: &[usize], columns: usize) -> Vec<(f64, String)> {
 }
 
 /// The rows of a table that know relevances of ours.
-pub(crate) fn networks(classification: bool, auto: bool) -> Vec<Variant> {
+pub(crate) fn rffnet_variants(classification: bool, auto: bool) -> Vec<Variant> {
     let ours = |v: &Variant| matches!(v.kind, Kind::RffnetPaper | Kind::Rffnet);
     variants(classification, auto).into_iter().filter(ours).collect()
 }
@@ -60,7 +60,7 @@ pub(crate) fn networks(classification: bool, auto: bool) -> Vec<Variant> {
 pub(crate) fn simulated(bench: &Bench<'_>) -> Result<Page, Error> {
     let mut raw = Grid::new(["set", "method", "column", "relevance", "active"]);
     let (mut panels, mut notes) = (Vec::new(), Vec::new());
-    for variant in networks(false, bench.request.auto) {
+    for variant in rffnet_variants(false, bench.request.auto) {
         for set in REGRESSION {
             let active = set.active().unwrap_or(&[]);
             let measured = cell(bench, &Set::Simulated(set), &variant, 0, false)?;
@@ -122,7 +122,7 @@ pub(crate) fn real(bench: &Bench<'_>) -> Result<Page, Error> {
             }
         };
         let mut panels = Vec::new();
-        for variant in networks(true, bench.request.auto) {
+        for variant in rffnet_variants(true, bench.request.auto) {
             let relevances = match cell(bench, &Set::Real(real), &variant, 0, bench.request.quick)?
                 .map(|m| m.relevances)
             {

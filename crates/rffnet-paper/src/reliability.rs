@@ -14,7 +14,7 @@ use crate::calibration::{Bin, Calibration};
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::relevance::networks;
+use crate::relevance::rffnet_variants;
 use crate::scores::{Set, size_note};
 use crate::settings::{QUICK_ROWS, ROWS, TEST_ROWS, Variant};
 use crate::svg::PALETTE;
@@ -66,10 +66,9 @@ fn cell(
 }
 
 fn predict(job: &Job) -> Result<Vec<(f64, bool)>, Error> {
-    let failed = |e: rffnet_compare::Error| Error::new(e.to_string());
-    let (train, test) = read_pair(&job.train, &job.test).map_err(failed)?;
-    let fitted = job.fit(&train.data()?).map_err(failed)?;
-    let prediction = fitted.predict(test.data()?.x).map_err(failed)?;
+    let (train, test) = read_pair(&job.train, &job.test)?;
+    let fitted = job.fit(&train.data()?)?;
+    let prediction = fitted.predict(test.data()?.x)?;
     match (prediction, &test.target) {
         (Prediction::Probabilities(p), OwnedTarget::Labels { codes, classes }) if classes.len() == 2 => {
             Ok(p.chunks_exact(2).map(|p| p[1]).zip(codes.iter().map(|&code| code == 1)).collect())
@@ -98,7 +97,7 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         "ECE",
         "ECE by chance alone",
     ]);
-    let variants = networks(true, true);
+    let variants = rffnet_variants(true, true);
     let mut panels = Vec::new();
     for set in &sets {
         let folds = if matches!(set, Set::Real(_)) { 1 } else { replicas };

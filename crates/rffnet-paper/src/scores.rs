@@ -230,7 +230,7 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
             // The paper has these methods as it set them, not converged.
             let paper = published(number, set.name(), variant.kind.name()).filter(|_| !variant.converged);
             row.push(paper.map_or_else(|| "-".into(), |p| p.to_string()));
-            row.push(ours(bench, set, &variant, shown, paper, &mut raw, &mut notes)?);
+            row.push(ours(bench, set, &variant, shown, paper, (&mut raw, &mut notes))?);
         }
         grid.push(row);
     }
@@ -258,8 +258,7 @@ fn ours(
     variant: &Variant,
     shown: Shown,
     paper: Option<Published>,
-    raw: &mut Grid,
-    notes: &mut Vec<String>,
+    (raw, notes): (&mut Grid, &mut Vec<String>),
 ) -> Result<String, Error> {
     let usual = bench.replicas(REPLICAS, QUICK_REPLICAS);
     let quick = bench.request.quick;

@@ -5,6 +5,8 @@
 //! Neither the inverse nor the noise-free kernel is ever whole in memory: both are made, and contracted with the rows,
 //! one block of columns at a time, below the diagonal alone.
 
+use std::ops::Range;
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -73,23 +75,22 @@ impl Points {
         MatRef::from_column_major_slice(&self.values[from * self.d..][..count * self.d], self.d, count)
     }
 
-    /// `scale` times the kernel between rows `from..` of `self` and `count` rows of `other`, column by column, into the
-    /// rows `from..` of `out`, whose columns are `stride` apart.
+    /// `scale` times the kernel between rows `from..` of `self` and some rows of `other`, a column for each of these, into
+    /// the lowest rows of `out`.
     pub(crate) fn kernel(
         &self,
         from: usize,
         other: &Points,
-        first: usize,
-        count: usize,
+        some: Range<usize>,
         scale: f64,
         out: &mut [f64],
-        stride: usize,
     ) {
-        let rows = self.len() - from;
+        let (rows, count) = (self.len() - from, some.len());
+        let stride = out.len() / count;
         let target = MatMut::from_column_major_slice_mut(out, stride, count).subrows_mut(stride - rows, rows);
         let left = self.matrix(from, rows).transpose();
-        matmul(target, Accum::Replace, left, other.matrix(first, count), 1.0, Par::Seq);
-        for (column, b) in out.chunks_exact_mut(stride).zip(&other.halves[first..]) {
+        matmul(target, Accum::Replace, left, other.matrix(some.start, count), 1.0, Par::Seq);
+        for (column, b) in out.chunks_exact_mut(stride).zip(&other.halves[some]) {
             for (v, a) in column[stride - rows..].iter_mut().zip(&self.halves[from..]) {
                 *v = scale * (*v - a - b).min(0.0).exp();
             }
@@ -111,9 +112,10 @@ impl MarginalLikelihood {
     pub(crate) fn posterior(&self, points: &Points, hyper: &Hyper) -> Option<Posterior> {
         let n = self.n;
         let mut kernel = vec![0.0; n * n];
-        kernel.par_chunks_mut(crate::linalg::BLOCK * n).zip(blocks(n)).for_each(|(out, (at, width))| {
-            points.kernel(at, points, at, width, hyper.scale, out, n);
-            (at..at + width).for_each(|i| out[(i - at) * n + i] += hyper.noise * self.spread[i]);
+        kernel.par_chunks_mut(crate::linalg::BLOCK * n).zip(blocks(n)).for_each(|(out, block)| {
+            let at = block.start;
+            points.kernel(at, points, block.clone(), hyper.scale, out);
+            block.for_each(|i| out[(i - at) * n + i] += hyper.noise * self.spread[i]);
         });
         let factor = Cholesky::tiled(kernel, n)?;
         let mut alpha = self.residuals(&hyper.mean);
@@ -128,15 +130,16 @@ impl MarginalLikelihood {
     /// The likelihood's logarithm and gradient; `None` where rounding has made K indefinite or a number ran away.
     pub(crate) fn evaluate(&self, hyper: &Hyper) -> Option<Evaluation> {
         let points = self.points(&hyper.lengthscale);
-        let Posterior { factor, alpha } = self.posterior(&points, hyper)?;
+        let posterior = self.posterior(&points, hyper)?;
+        let Posterior { factor, alpha } = &posterior;
         let outputs = self.outputs() as f64;
-        let fit: f64 = self.residuals(&hyper.mean).iter().zip(&alpha).map(|(r, a)| r * a).sum();
+        let fit: f64 = self.residuals(&hyper.mean).iter().zip(alpha).map(|(r, a)| r * a).sum();
         let constant = self.n as f64 * std::f64::consts::TAU.ln();
         let value = -0.5 * (fit + outputs * (factor.log_determinant() + constant));
 
         let parts: Vec<Contraction> = blocks(self.n)
             .into_par_iter()
-            .map(|(at, width)| self.contract(&points, hyper, &factor, &alpha, at, width))
+            .map(|block| self.contract(&points, hyper, &posterior, block))
             .collect();
         let mut gradient = Hyper {
             lengthscale: vec![0.0; self.d],
@@ -157,21 +160,20 @@ impl MarginalLikelihood {
         finite.then_some(Evaluation { value, gradient })
     }
 
-    /// Sums over the columns `at..at + width` of `W = (aa' - K^-1) o signal`, W standing for both halves.
+    /// Sums over a block of columns of `W = (aa' - K^-1) o signal`, W standing for both halves.
     fn contract(
         &self,
         points: &Points,
         hyper: &Hyper,
-        factor: &Cholesky,
-        alpha: &[f64],
-        at: usize,
-        width: usize,
+        posterior: &Posterior,
+        block: Range<usize>,
     ) -> Contraction {
+        let (at, width, alpha) = (block.start, block.len(), &posterior.alpha);
         let (n, d, m) = (self.n, self.d, self.n - at);
         let outputs = self.outputs() as f64;
-        let mut w = factor.inverse_block(at, width);
+        let mut w = posterior.factor.inverse_block(at, width);
         let mut signal = vec![0.0; m * width];
-        points.kernel(at, points, at, width, hyper.scale, &mut signal, m);
+        points.kernel(at, points, block, hyper.scale, &mut signal);
 
         let (mut total, mut diagonal) = (0.0, 0.0);
         let (mut by_row, mut by_column) = (vec![0.0; m], vec![0.0; width]);

@@ -284,7 +284,7 @@ impl Process {
             .map(|part| {
                 let new = Points::new(part.iter().map(|&v| v.into()), &self.hyper.lengthscale);
                 let mut kernel = vec![0.0; n * new.len()];
-                self.points.kernel(0, &new, 0, new.len(), self.hyper.scale, &mut kernel, n);
+                self.points.kernel(0, &new, 0..new.len(), self.hyper.scale, &mut kernel);
                 each(&mut kernel, n)
             })
             .collect();

@@ -21,7 +21,7 @@ use crate::failure::{Failure, say};
 use crate::options::Header;
 use crate::output::Destination;
 use crate::progress::INTERRUPTED;
-use crate::read::read_with_target;
+use crate::read::{check_simulated, read_with_target};
 use crate::target;
 use crate::text::{count, name, plural};
 use crate::values::{self, TASKS, named};
@@ -36,7 +36,7 @@ Examples:
 Every method learns from the same rows and sees the same standardised columns, in a process of its own. A method that
 fails or would need too much memory is a line that says why.";
 
-/// What is compared unless asked otherwise: quick enough for a first look, and something to beat.
+/// What is compared unless asked otherwise: quick methods, and something to beat.
 const USUAL: &[Kind] =
     &[Kind::Rffnet, Kind::RffnetPaper, Kind::Krr, Kind::Nystroem, Kind::Rff, Kind::Linear, Kind::Constant];
 const FOLDS: usize = 5;
@@ -258,12 +258,7 @@ impl Compare {
         let table = match self.dataset {
             Some(set) => {
                 let rows = self.rows.unwrap_or(SIMULATED_ROWS);
-                set.check_rows(rows)?;
-                if let Some(target) = self.target.as_ref().filter(|t| t.to_string() != "y") {
-                    return Err(Failure::request(format!(
-                        "there is no column '{target}' for --target; the target of {set} is 'y'"
-                    )));
-                }
+                check_simulated(set, rows, self.target.as_ref())?;
                 set.generate(rows, globals.seed())
             }
             None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
@@ -339,7 +334,7 @@ impl Compare {
         let cannot = |e: io::Error| Failure::request(format!("cannot make a temporary file: {e}"));
         let file = tempfile::Builder::new().prefix("rffnet-").tempfile().map_err(cannot)?.into_temp_path();
         remove_when_interrupted(&file);
-        write_snapshot(&file, &sample.data()?).map_err(|e| Failure::request(e.to_string()))?;
+        write_snapshot(&file, &sample.data()?)?;
         let models = self.models();
         let mut line = Line::new(globals.quiet, models.len() * folds.len());
         let mut results = Vec::new();

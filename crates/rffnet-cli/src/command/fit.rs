@@ -17,7 +17,7 @@ use crate::options::DataOptions;
 use crate::output::{check_writable, print, print_json, width};
 use crate::params::ParamOptions;
 use crate::progress::{ProgressBar, step};
-use crate::read::{like, read_with_target};
+use crate::read::{check_simulated, like, read_with_target};
 use crate::scores::line;
 use crate::target;
 use crate::text::{exact, name, plural, seconds};
@@ -145,12 +145,7 @@ impl Fit {
         let task = self.data.task.unwrap_or(Task::Auto);
         if let Some(set) = self.data.dataset {
             let rows = self.data.rows.unwrap_or(SIMULATED_ROWS);
-            set.check_rows(rows)?;
-            if let Some(target) = self.data.target.as_ref().filter(|t| t.to_string() != "y") {
-                return Err(Failure::request(format!(
-                    "there is no column '{target}' for --target; the target of {set} is 'y'"
-                )));
-            }
+            check_simulated(set, rows, self.data.target.as_ref())?;
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
             let target = target::learn(&train, task)?;
             let test = Sample { target: target::compare(&test, target.classes())?, table: test };

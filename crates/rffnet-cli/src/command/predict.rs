@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rffnet::{Model, Task};
-use rffnet_data::ReadOptions;
+use rffnet_data::{ReadOptions, csv_cell};
 use serde::Serialize;
 
 use crate::cli::Globals;
@@ -96,13 +96,15 @@ impl Predicted<'_> {
             }
             Predicted::Labels { labels, probabilities: None, .. } => {
                 writeln!(out, "prediction")?;
-                labels.iter().try_for_each(|label| writeln!(out, "{}", quoted(label)))
+                labels.iter().try_for_each(|label| writeln!(out, "{}", csv_cell(label)))
             }
             Predicted::Labels { labels, probabilities: Some(p), classes } => {
-                let header: Vec<String> = classes.iter().map(|class| quoted(&format!("p_{class}"))).collect();
+                let header: Vec<String> =
+                    classes.iter().map(|class| csv_cell(&format!("p_{class}")).into_owned()).collect();
                 writeln!(out, "prediction,{}", header.join(","))?;
                 let rows = labels.iter().zip(p.chunks_exact(classes.len()));
-                rows.into_iter().try_for_each(|(label, p)| writeln!(out, "{},{}", quoted(label), numbers(p)))
+                rows.into_iter()
+                    .try_for_each(|(label, p)| writeln!(out, "{},{}", csv_cell(label), numbers(p)))
             }
         }
     }
@@ -146,14 +148,4 @@ impl Predicted<'_> {
 
 fn numbers(values: &[f64]) -> String {
     values.iter().map(|v| exact(*v)).collect::<Vec<_>>().join(",")
-}
-
-/// A label as a CSV cell.
-fn quoted(text: &str) -> String {
-    let special = |c: char| matches!(c, ',' | ';' | '\t' | '"' | '\n' | '\r');
-    if text.is_empty() || text.contains(special) || text.trim() != text {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_string()
-    }
 }

@@ -92,8 +92,7 @@ impl Reproduce {
                 say(line)
             }
         };
-        let failed = |e: rffnet_paper::Error| Failure::request(e.to_string());
-        let index = rffnet_paper::reproduce(&request, &run_apart, &tell).map_err(failed)?;
+        let index = rffnet_paper::reproduce(&request, &run_apart, &tell)?;
         let index = index.first().map_or_else(String::new, |path| path.display().to_string());
         if globals.json {
             return print_json(&Report {
@@ -113,9 +112,7 @@ impl Reproduce {
             if name.eq_ignore_ascii_case("all") {
                 return Ok(Experiment::ALL.to_vec());
             }
-            let found: Experiment =
-                name.parse().map_err(|e: rffnet_paper::Error| Failure::request(e.to_string()))?;
-            chosen.push(found);
+            chosen.push(name.parse::<Experiment>()?);
         }
         Ok(Experiment::ALL.iter().copied().filter(|e| chosen.contains(e)).collect())
     }

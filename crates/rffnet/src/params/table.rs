@@ -183,7 +183,7 @@ table! {
     "missing" "missing" "missing", Model Any, names!(Missing), Planned(|p| p.common.missing.to_string()),
         "Missing values: refuse them, or take the column's mean";
     "spectrum" "spectrum" "spectrum", Model VarPro, names!(SpectrumMode), Text("auto"),
-        "Frequencies: as drawn, learned, or some of both; varpro";
+        "Frequencies: random, learned, or some of both; varpro";
     "linear" "linear" "linear", Model VarPro, Switch, Text("true"),
         "Linear terms beside the features; varpro";
     "committee" "committee" "committee", Model VarPro, Whole("M"),

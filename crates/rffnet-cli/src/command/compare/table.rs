@@ -2,13 +2,13 @@
 
 use rffnet_compare::{Row, Summary};
 
-use crate::text::{count, exact, number, seconds};
+use crate::text::{count, exact, number, seconds, significant};
 
 /// What stands in a row, but its note.
 fn cells(row: &Row, columns: usize) -> [String; 6] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let score = match (row.mean, row.sd) {
-        (Some(mean), Some(sd)) => Some(format!("{} ± {}", number(mean), two_digits(sd))),
+        (Some(mean), Some(sd)) => Some(format!("{} ± {}", number(mean), significant(sd, 2))),
         (mean, _) => mean.map(number),
     };
     let scored = row.mean.is_some();
@@ -26,17 +26,6 @@ fn cells(row: &Row, columns: usize) -> [String; 6] {
 /// A duration; nothing takes no time.
 fn time(s: f64) -> String {
     if s < 5e-4 { "< 1 ms".into() } else { seconds(s) }
-}
-
-/// A deviation deserves no more.
-fn two_digits(v: f64) -> String {
-    let rounded: f64 = format!("{v:.1e}").parse().unwrap_or(v);
-    let power = rounded.abs().log10().floor();
-    match v {
-        0.0 => "0".into(),
-        _ if (-4.0..7.0).contains(&power) => format!("{rounded:.*}", (1.0 - power).max(0.0) as usize),
-        _ => format!("{v:.1e}"),
-    }
 }
 
 fn headings(summary: &Summary) -> [String; 6] {
@@ -162,7 +151,7 @@ mod tests {
             (1e-9, "1.0e-9"),
         ];
         for (v, text) in cases {
-            assert_eq!(two_digits(v), text);
+            assert_eq!(significant(v, 2), text);
         }
     }
 }
