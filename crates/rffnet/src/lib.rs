@@ -61,7 +61,7 @@ mod ridge;
 mod rows;
 pub mod scores;
 #[cfg(test)]
-mod seams;
+mod seam_tests;
 pub mod select;
 #[doc(hidden)]
 pub mod simd;

@@ -30,51 +30,23 @@ pub use choices::{ClassWeight, Effort, Init, Missing, Preset, Schedule, SolverKi
 pub use plan::{Common, Descent, Method, Plan, VarPro};
 pub use table::{Applies, Group, PARAMETERS, Parameter, ValueKind};
 
-/// Everything that can be set; what is left open is the preset's choice. [`PARAMETERS`] describes each field.
-///
-/// ```
-/// use rffnet::{Kernel, Params};
-/// let params = Params::new().kernel(Kernel::Matern32).alpha(1e-3).seed(7);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[allow(missing_docs)] // the table documents each field
-#[non_exhaustive]
-pub struct Params {
-    pub preset: Preset,
-    pub seed: u64,
-    pub loss: Option<LossKind>,
-    pub solver: SolverKind,
-    pub kernel: Option<Kernel>,
-    pub sampling: Option<Sampling>,
-    pub init: Option<Init>,
-    // Left out where it is not set: results that were kept under a key of all parameters are found again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub restarts: Option<usize>,
-    pub random_features: Option<usize>,
-    pub alpha: Option<f64>,
-    pub penalty: Option<PenaltyKind>,
-    pub alpha_theta: Option<f64>,
-    pub penalty_theta: Option<PenaltyKind>,
-    pub l1_ratio: Option<f64>,
-    pub lr: Option<f64>,
-    pub schedule: Option<Schedule>,
-    pub batch_size: Option<usize>,
-    pub epochs: Option<usize>,
-    pub patience: Option<usize>,
-    pub validation_fraction: Option<f64>,
-    pub class_weight: Option<ClassWeight>,
-    pub missing: Option<Missing>,
-    pub spectrum: Option<SpectrumMode>,
-    pub linear: Option<bool>,
-    pub committee: Option<usize>,
-    pub effort: Option<Effort>,
-    pub budget: Option<f64>,
-}
+/// Declares [`Params`], a setter for each field, and one that takes the field by its row of the table.
+macro_rules! params {
+    ($($(#[$meta:meta])* $field:ident: $type:ty $(= $kind:ident)?,)+) => {
+        /// Everything that can be set; what is left open is the preset's choice. [`PARAMETERS`] describes each field.
+        ///
+        /// ```
+        /// use rffnet::{Kernel, Params};
+        /// let params = Params::new().kernel(Kernel::Matern32).alpha(1e-3).seed(7);
+        /// ```
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        #[allow(missing_docs)] // the table documents each field
+        #[non_exhaustive]
+        pub struct Params {
+            $($(#[$meta])* pub $field: params!(@field $type $(, $kind)?),)+
+        }
 
-/// Declares a setter for each field, and one that takes the field by its name.
-macro_rules! setters {
-    ($($field:ident: $type:ty,)+) => {
         #[allow(missing_docs)] // named as the fields
         impl Params {
             $(
@@ -98,16 +70,20 @@ macro_rules! setters {
             }
         }
     };
+    (@field $type:ty) => { Option<$type> };
+    (@field $type:ty, always) => { $type };
 }
 
-setters! {
-    preset: Preset,
-    seed: u64,
+params! {
+    preset: Preset = always,
+    seed: u64 = always,
     loss: LossKind,
-    solver: SolverKind,
+    solver: SolverKind = always,
     kernel: Kernel,
     sampling: Sampling,
     init: Init,
+    // Left out where it is not set: results that were kept under a key of all parameters are found again.
+    #[serde(skip_serializing_if = "Option::is_none")]
     restarts: usize,
     random_features: usize,
     alpha: f64,

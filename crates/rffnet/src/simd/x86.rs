@@ -34,7 +34,18 @@ impl Avx2 {
     }
 }
 
-// SAFETY of every block below that says no more: the token proves that the instructions exist.
+/// Operations that are one instruction.
+macro_rules! one_instruction {
+    ($($name:ident($($x:ident: $type:ty),+) => $instruction:ident,)+) => {
+        $(
+            #[inline(always)]
+            fn $name(self $(, $x: $type)+) -> Self::V {
+                // SAFETY: the token proves that the instruction exists.
+                unsafe { $instruction($($x),+) }
+            }
+        )+
+    };
+}
 
 impl Simd for Avx512 {
     const LANES: usize = 16;
@@ -42,50 +53,16 @@ impl Simd for Avx512 {
     const WIDTH: usize = 3;
     type V = __m512;
 
-    #[inline(always)]
-    fn splat(self, x: f32) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_set1_ps(x) }
-    }
-    #[inline(always)]
-    fn add(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_add_ps(a, b) }
-    }
-    #[inline(always)]
-    fn sub(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_sub_ps(a, b) }
-    }
-    #[inline(always)]
-    fn mul(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_mul_ps(a, b) }
-    }
-    #[inline(always)]
-    fn div(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_div_ps(a, b) }
-    }
-    #[inline(always)]
-    fn fma(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_fmadd_ps(a, b, c) }
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_sqrt_ps(a) }
-    }
-    #[inline(always)]
-    fn min(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_min_ps(a, b) }
-    }
-    #[inline(always)]
-    fn max(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: token.
-        unsafe { _mm512_max_ps(a, b) }
+    one_instruction! {
+        splat(x: f32) => _mm512_set1_ps,
+        add(a: Self::V, b: Self::V) => _mm512_add_ps,
+        sub(a: Self::V, b: Self::V) => _mm512_sub_ps,
+        mul(a: Self::V, b: Self::V) => _mm512_mul_ps,
+        div(a: Self::V, b: Self::V) => _mm512_div_ps,
+        fma(a: Self::V, b: Self::V, c: Self::V) => _mm512_fmadd_ps,
+        sqrt(a: Self::V) => _mm512_sqrt_ps,
+        min(a: Self::V, b: Self::V) => _mm512_min_ps,
+        max(a: Self::V, b: Self::V) => _mm512_max_ps,
     }
     #[inline(always)]
     fn nan_to_zero(self, x: __m512) -> __m512 {
@@ -166,50 +143,16 @@ impl Simd for Avx2 {
     const WIDTH: usize = 2;
     type V = __m256;
 
-    #[inline(always)]
-    fn splat(self, x: f32) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_set1_ps(x) }
-    }
-    #[inline(always)]
-    fn add(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_add_ps(a, b) }
-    }
-    #[inline(always)]
-    fn sub(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_sub_ps(a, b) }
-    }
-    #[inline(always)]
-    fn mul(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_mul_ps(a, b) }
-    }
-    #[inline(always)]
-    fn div(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_div_ps(a, b) }
-    }
-    #[inline(always)]
-    fn fma(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_fmadd_ps(a, b, c) }
-    }
-    #[inline(always)]
-    fn sqrt(self, a: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_sqrt_ps(a) }
-    }
-    #[inline(always)]
-    fn min(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_min_ps(a, b) }
-    }
-    #[inline(always)]
-    fn max(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: token.
-        unsafe { _mm256_max_ps(a, b) }
+    one_instruction! {
+        splat(x: f32) => _mm256_set1_ps,
+        add(a: Self::V, b: Self::V) => _mm256_add_ps,
+        sub(a: Self::V, b: Self::V) => _mm256_sub_ps,
+        mul(a: Self::V, b: Self::V) => _mm256_mul_ps,
+        div(a: Self::V, b: Self::V) => _mm256_div_ps,
+        fma(a: Self::V, b: Self::V, c: Self::V) => _mm256_fmadd_ps,
+        sqrt(a: Self::V) => _mm256_sqrt_ps,
+        min(a: Self::V, b: Self::V) => _mm256_min_ps,
+        max(a: Self::V, b: Self::V) => _mm256_max_ps,
     }
     #[inline(always)]
     fn nan_to_zero(self, x: __m256) -> __m256 {

@@ -79,8 +79,7 @@ impl Gradients<'_> {
         let Network { map, weights } = network;
         let (k, count) = (problem.outputs, rows.len());
         with_workspace(|w| {
-            w.load(path, problem.columns, network, rows);
-            simd::forward(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs, &mut w.tape);
+            w.forward(path, problem.columns, network, rows);
             w.losses(problem, rows, factor, &mut into.loss);
             for residual in w.residual.chunks_exact(k) {
                 into.weights.intercept.iter_mut().zip(residual).for_each(|(g, r)| *g += r);

@@ -4,17 +4,17 @@ use rayon::prelude::*;
 
 use super::Cpu;
 use crate::backend::Backend;
-use crate::fold::{Fold, fold_in_order};
+use crate::fold::Fold;
 use crate::problem::Problem;
-use crate::ridge::{Design, Gram, Moments};
+use crate::ridge::{Design, Gram};
 use crate::simd::{self, GramScratch, Path, gram_ranges};
 
 /// Rows whose design is in memory at a time.
-const BLOCK: usize = 1024;
+pub(super) const DESIGN_ROWS: usize = 1024;
 
 /// Adds the products of the columns of `z`. Threads share the rows of the output, so that their number does not change a
 /// sum.
-pub(super) fn add(path: Path, gram: &mut Gram, z: &[f32]) {
+pub(super) fn add_products(path: Path, gram: &mut Gram, z: &[f32]) {
     let m = gram.columns;
     let mut rest = gram.products.as_mut_slice();
     let mut parts = Vec::new();
@@ -28,19 +28,6 @@ pub(super) fn add(path: Path, gram: &mut Gram, z: &[f32]) {
     parts.into_par_iter().for_each(|(range, part, scratch)| {
         simd::gram(path, z, z.len() / m, m, m, range, part, scratch);
     });
-}
-
-pub(super) fn moments(
-    cpu: &Cpu,
-    problem: &Problem<'_>,
-    design: &Design<'_>,
-    rows: &[usize],
-    curvature: Option<&[f32]>,
-) -> Moments {
-    let products = DesignProducts { cpu, problem, design, curvature };
-    let mut total = products.empty();
-    fold_in_order(&products, &mut total, rows, BLOCK);
-    Moments::new(total.0, rows.len(), design.columns())
 }
 
 /// Products of the columns of a design and of the targets behind it.
@@ -74,7 +61,7 @@ impl Fold for DesignProducts<'_> {
                 row.iter_mut().for_each(|z| *z *= root);
             }
         }
-        add(cpu.path, gram, z);
+        add_products(cpu.path, gram, z);
     }
 
     fn merge(&self, (gram, _): &mut Self::Sum, (next, _): &Self::Sum) {

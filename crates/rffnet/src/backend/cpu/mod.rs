@@ -21,12 +21,21 @@ mod slopes;
 mod tests;
 mod workspace;
 
-use super::{Backend, GradientBuffers};
+use rayon::prelude::*;
+
+use super::{Backend, GradientBuffers, MAX_BLOCKS, MAX_SPECTRUM_BLOCKS};
 use crate::features::{FeatureMap, Network};
+use crate::fold::{Fold, block_rows, fold, fold_in_order};
 use crate::problem::{Columns, Problem};
 use crate::ridge::{Design, Gram, Moments};
-use crate::simd::{self, Path};
+use crate::simd::{self, CHUNK, Path};
 use crate::solver::descent::DescentState;
+use epoch::epoch;
+use gradient::gradient;
+use gram::{DESIGN_ROWS, DesignProducts, add_products};
+use predict::{Losses, write_design};
+use slopes::{OuterSlopes, SquaredSlopes};
+use workspace::with_workspace;
 
 pub(crate) use workspace::dot;
 
@@ -48,19 +57,36 @@ impl Cpu {
         map: &FeatureMap,
         theta: &[f32],
         rows: &[usize],
-        take: impl FnMut(usize, &[f32]),
+        mut take: impl FnMut(usize, &[f32]),
     ) {
-        predict::features(self.path, columns, map, theta, rows, take);
+        let (s, padded) = (map.features(), map.padded());
+        with_workspace(|w| {
+            w.gather(self.path, columns, map, theta, rows);
+            w.outputs.resize(rows.len() * padded, 0.0);
+            simd::features(self.path, &map.packed, &w.scaled, rows.len(), &mut w.outputs);
+            w.outputs.chunks_exact(padded).enumerate().for_each(|(row, cosines)| take(row, &cosines[..s]));
+        });
     }
 }
 
 impl Backend for Cpu {
     fn outputs(&self, columns: Columns<'_>, network: Network<'_>, rows: &[usize]) -> Vec<f32> {
-        predict::outputs(self.path, columns, network, rows)
+        let k = network.outputs();
+        let mut all = vec![0.0; rows.len() * k];
+        all.par_chunks_mut(CHUNK * k).zip(rows.par_chunks(CHUNK)).for_each(|(out, rows)| {
+            with_workspace(|w| {
+                w.predict(self.path, columns, network, rows);
+                out.copy_from_slice(&w.outputs);
+            });
+        });
+        all
     }
 
     fn mean_loss(&self, problem: &Problem<'_>, network: Network<'_>, rows: &[usize]) -> f64 {
-        predict::mean_loss(self.path, problem, network, rows)
+        let losses = Losses { path: self.path, problem, network };
+        let mut total = losses.empty();
+        fold(&losses, &mut total, rows, CHUNK);
+        total.0 / total.1
     }
 
     fn gradient(
@@ -70,11 +96,11 @@ impl Backend for Cpu {
         rows: &[usize],
         buffers: &mut GradientBuffers,
     ) -> f64 {
-        gradient::gradient(self.path, problem, network, rows, buffers)
+        gradient(self.path, problem, network, rows, buffers)
     }
 
     fn epoch(&self, state: &mut DescentState<'_>, order: &[usize]) -> f64 {
-        epoch::epoch(self.path, state, order)
+        epoch(self.path, state, order)
     }
 
     fn design(
@@ -85,7 +111,9 @@ impl Backend for Cpu {
         stride: usize,
         z: &mut [f32],
     ) {
-        predict::design(self.path, columns, design, rows, stride, z);
+        z.par_chunks_mut(CHUNK * stride)
+            .zip(rows.par_chunks(CHUNK))
+            .for_each(|(z, rows)| write_design(self, columns, design, rows, z));
     }
 
     fn moments(
@@ -95,11 +123,14 @@ impl Backend for Cpu {
         rows: &[usize],
         curvature: Option<&[f32]>,
     ) -> Moments {
-        gram::moments(self, problem, design, rows, curvature)
+        let products = DesignProducts { cpu: self, problem, design, curvature };
+        let mut total = products.empty();
+        fold_in_order(&products, &mut total, rows, DESIGN_ROWS);
+        Moments::new(total.0, rows.len(), design.columns())
     }
 
     fn add_gram(&self, gram: &mut Gram, z: &[f32]) {
-        gram::add(self.path, gram, z);
+        add_products(self.path, gram, z);
     }
 
     fn squared_slopes(
@@ -109,10 +140,17 @@ impl Backend for Cpu {
         rows: &[usize],
         weight: &(dyn Fn(usize) -> f32 + Sync),
     ) -> Vec<f64> {
-        slopes::squared_slopes(self.path, columns, networks, rows, weight)
+        let slopes = SquaredSlopes { path: self.path, columns, networks, weight };
+        let mut total = slopes.empty();
+        fold(&slopes, &mut total, rows, block_rows(rows.len(), MAX_BLOCKS));
+        total.0.iter().map(|sum| sum / total.1).collect()
     }
 
     fn agop(&self, problem: &Problem<'_>, network: Network<'_>, rows: &[usize]) -> Vec<f64> {
-        slopes::agop(self.path, problem, network, rows)
+        let mass = rows.iter().map(|&i| problem.weight(i) as f64).sum();
+        let outer = OuterSlopes { path: self.path, problem, network, mass };
+        let mut total = outer.empty();
+        fold(&outer, &mut total, rows, block_rows(rows.len(), MAX_SPECTRUM_BLOCKS));
+        total
     }
 }

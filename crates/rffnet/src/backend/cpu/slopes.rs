@@ -2,26 +2,10 @@
 //! recursive feature machines (Radhakrishnan et al. 2024).
 
 use super::workspace::with_workspace;
-use crate::backend::{MAX_BLOCKS, MAX_SPECTRUM_BLOCKS};
 use crate::features::Network;
-use crate::fold::{Fold, block_rows, fold};
+use crate::fold::Fold;
 use crate::problem::{Columns, Problem};
 use crate::simd::{self, CHUNK, GramScratch, Path};
-
-pub(super) fn squared_slopes(
-    path: Path,
-    columns: Columns<'_>,
-    networks: &[Network<'_>],
-    rows: &[usize],
-    weight: &(dyn Fn(usize) -> f32 + Sync),
-) -> Vec<f64> {
-    let slopes = SquaredSlopes { path, columns, networks, weight };
-    let mut total = slopes.empty();
-    fold(&slopes, &mut total, rows, block_rows(rows.len(), MAX_BLOCKS));
-    let (mut sums, mass) = total;
-    sums.iter_mut().for_each(|s| *s /= mass);
-    sums
-}
 
 /// Squared derivatives of averaged networks by column, and the weight of their rows.
 pub(super) struct SquaredSlopes<'a> {
@@ -82,14 +66,6 @@ impl SquaredSlopes<'_> {
     }
 }
 
-pub(super) fn agop(path: Path, problem: &Problem<'_>, network: Network<'_>, rows: &[usize]) -> Vec<f64> {
-    let mass = rows.iter().map(|&i| problem.weight(i) as f64).sum();
-    let outer = OuterSlopes { path, problem, network, mass };
-    let mut total = outer.empty();
-    fold(&outer, &mut total, rows, block_rows(rows.len(), MAX_SPECTRUM_BLOCKS));
-    total
-}
-
 /// Outer products of the derivatives of the cosines' part, over the weight of all rows.
 pub(super) struct OuterSlopes<'a> {
     pub(super) path: Path,
@@ -137,10 +113,9 @@ fn for_each_output(
     mut take: impl FnMut(usize, &mut [f32]),
 ) {
     let Network { map, weights } = network;
-    let (count, width, k) = (rows.len(), map.support.len(), network.outputs());
+    let (count, width) = (rows.len(), map.support.len());
     with_workspace(|w| {
-        w.load(path, columns, network, rows);
-        simd::forward(path, &map.packed, &w.scaled, count, &weights.beta, k, &mut w.outputs, &mut w.tape);
+        w.forward(path, columns, network, rows);
         w.slopes.resize(count * width, 0.0);
         for (c, beta) in weights.beta.chunks_exact(map.padded()).enumerate() {
             simd::slopes(path, &map.packed, count, beta, &w.tape, &mut w.slopes);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::features::{FeatureMap, Network};
 use crate::loss::LossRows;
 use crate::problem::{Columns, Problem};
-use crate::simd::{Path, Tape};
+use crate::simd::{self, Path, Tape};
 use crate::transform::Gather;
 
 /// A chunk of rows on its way through a network.
@@ -35,7 +35,7 @@ pub(super) fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
 
 impl Workspace {
     /// Transforms the rows and sets every output to intercept and linear terms.
-    pub(super) fn load(&mut self, path: Path, columns: Columns<'_>, network: Network<'_>, rows: &[usize]) {
+    fn load(&mut self, path: Path, columns: Columns<'_>, network: Network<'_>, rows: &[usize]) {
         let Network { map, weights } = network;
         let (d, k) = (columns.x.columns(), weights.intercept.len());
         self.gather(path, columns, map, &weights.theta, rows);
@@ -54,6 +54,22 @@ impl Workspace {
             }
         }
         self.residual.resize(rows.len() * k, 0.0);
+    }
+
+    /// The outputs of the network.
+    pub(super) fn predict(&mut self, path: Path, columns: Columns<'_>, network: Network<'_>, rows: &[usize]) {
+        let Network { map, weights } = network;
+        self.load(path, columns, network, rows);
+        let (k, f) = (network.outputs(), &mut self.outputs);
+        simd::predict(path, &map.packed, &self.scaled, rows.len(), &weights.beta, k, f);
+    }
+
+    /// The same, recorded for a pass backward.
+    pub(super) fn forward(&mut self, path: Path, columns: Columns<'_>, network: Network<'_>, rows: &[usize]) {
+        let Network { map, weights } = network;
+        self.load(path, columns, network, rows);
+        let (k, f, tape) = (network.outputs(), &mut self.outputs, &mut self.tape);
+        simd::forward(path, &map.packed, &self.scaled, rows.len(), &weights.beta, k, f, tape);
     }
 
     /// The supported columns into `x`, and times theta into `scaled`.
