@@ -130,7 +130,7 @@ fn long_tails_are_bent() {
     let (train, new) = (tailed(1, 400), tailed(2, 90));
     let values: Vec<f64> = train.chunks(COLUMNS).map(|r| f64::from(r[0]).asinh().sin()).collect();
     let model = fitted(&quick(), &train, Target::Values { values: &values, outputs: 1 });
-    assert!(model.summary().chosen.contains("bent"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("soft clip"), "{}", model.summary().chosen);
     let graph = exported(&model);
     assert_eq!((occurrences(&graph, "Sqrt"), occurrences(&graph, "Pow")), (1, 0));
     let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
@@ -156,7 +156,7 @@ fn skewed(params: &Params, gaps: bool) -> read::Model {
     new[0] = -1e30;
     new[COLUMNS] = 1e30;
     let model = fitted(params, &train, Target::Values { values: &values, outputs: 1 });
-    assert!(model.summary().chosen.contains("skew evened"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("Yeo-Johnson"), "{}", model.summary().chosen);
     let graph = exported(&model);
     let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
     let got = run(&graph, tensor(&new));
