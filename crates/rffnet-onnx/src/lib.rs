@@ -21,12 +21,12 @@
 //! The metadata hold `task`, `kernel`, and as JSON lists `feature_names` and `classes`. Operators are those of
 //! `ai.onnx`, version 17. The same model gives the same bytes.
 //!
-//! The graph computes as the model does: cosines in 32 bits, what follows the average over networks in 64. Sums may be
-//! rounded in another order, so results agree to some 1e-6 of the target's spread, and less well where relevances or
-//! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: a missing cell (unless
-//! the model was fitted with `missing = mean`) and an infinite one make predictions and probabilities NaN where the model
-//! looks at that column, and a label then means nothing. In a column that the model cuts off, evens or bends, an infinite
-//! cell is a very large one.
+//! The graph computes as the model does: cosines in 32 bits, what follows the average over the members of the ensemble
+//! in 64. Sums may be rounded in another order, so results agree to some 1e-6 of the target's spread, and less well
+//! where relevances or rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a
+//! row: a missing cell (unless the model was fitted with `missing = mean`) and an infinite one make predictions and
+//! probabilities NaN where the model looks at that column, and a label then means nothing. In a column that is clipped,
+//! soft-clipped or has a Yeo-Johnson transform, an infinite cell is a very large one.
 #![deny(missing_docs)]
 
 mod graph;
@@ -94,21 +94,21 @@ fn power(column: &ColumnTransform) -> Option<f32> {
 /// column that is only clipped, with the power 1, is not looked at.
 fn yeo_johnson(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Value {
     let number = |part: fn(YeoJohnson) -> f32| move |c: &ColumnTransform| c.power.map_or(0.0, part).into();
-    let highest = graph.columns("warp_high", columns, |c| c.power.map_or(f32::INFINITY, |p| p.high));
-    let lowest = graph.columns("warp_low", columns, |c| c.power.map_or(f32::NEG_INFINITY, |p| p.low));
+    let highest = graph.columns("range_high", columns, |c| c.power.map_or(f32::INFINITY, |p| p.high));
+    let lowest = graph.columns("range_low", columns, |c| c.power.map_or(f32::NEG_INFINITY, |p| p.low));
     let clipped = graph.node("Max", &[z, &lowest], "not_below_range");
     let clipped = graph.node("Min", &[&clipped, &highest], "in_range");
     if columns.iter().all(|c| power(c).is_none()) {
         return clipped;
     }
     let exponent = |c: &ColumnTransform| f64::from(power(c).unwrap_or(1.0));
-    let powers = graph.columns("warp_power", columns, |c| power(c).unwrap_or(0.0));
-    let up = graph.wide_columns("warp_up", columns, exponent);
-    let down = graph.wide_columns("warp_down", columns, |c| 2.0 - exponent(c));
-    let minus_down = graph.wide_columns("warp_minus_down", columns, |c| exponent(c) - 2.0);
-    let centre = graph.wide_columns("warp_centre", columns, number(|p| p.centre));
-    let inverse = graph.wide_columns("warp_inverse", columns, number(|p| p.inverse));
-    let (none, one) = (graph.floats("warp_none", &[], &[0.0]), graph.doubles("warp_one", &[], &[1.0]));
+    let powers = graph.columns("power", columns, |c| power(c).unwrap_or(0.0));
+    let up = graph.wide_columns("exponent_above", columns, exponent);
+    let down = graph.wide_columns("exponent_below", columns, |c| 2.0 - exponent(c));
+    let minus_down = graph.wide_columns("minus_exponent_below", columns, |c| exponent(c) - 2.0);
+    let centre = graph.wide_columns("power_mean", columns, number(|p| p.centre));
+    let inverse = graph.wide_columns("power_inverse", columns, number(|p| p.inverse));
+    let (none, one) = (graph.floats("power_none", &[], &[0.0]), graph.doubles("power_one", &[], &[1.0]));
     let straight = graph.node("Equal", &[&powers, &none], "straight");
     let negative = graph.node("Less", &[&clipped, &none], "negative");
     let exponent = graph.node("Where", &[&negative, &down, &up], "exponent");
@@ -119,10 +119,10 @@ fn yeo_johnson(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Val
     let u = graph.node("Pow", &[&size, &exponent], "powered");
     let u = graph.node("Sub", &[&u, &one], "powered_less_one");
     let u = graph.node("Div", &[&u, &divisor], "power_transform");
-    let u = graph.node("Sub", &[&u, &centre], "warp_centred");
-    let u = graph.node("Mul", &[&u, &inverse], "warp_standardised");
-    let u = graph.cast(&u, Type::Float, "warped");
-    graph.node("Where", &[&straight, &clipped, &u], "evened")
+    let u = graph.node("Sub", &[&u, &centre], "power_centred");
+    let u = graph.node("Mul", &[&u, &inverse], "power_standardised");
+    let u = graph.cast(&u, Type::Float, "power_narrow");
+    graph.node("Where", &[&straight, &clipped, &u], "yeo_johnson")
 }
 
 /// `z / sqrt(1 + b z^2)`; z is clipped where its square would overflow, in columns with a soft clip alone.
@@ -132,13 +132,13 @@ fn soft_clip(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Value
     let lowest = graph.columns("far_below", columns, |c| -limit(c));
     let near = graph.node("Min", &[z, &highest], "not_too_high");
     let near = graph.node("Max", &[&near, &lowest], "not_too_far");
-    let strength = graph.columns("bend", columns, |c| c.soft_clip.unwrap_or(0.0));
+    let strength = graph.columns("soft_clip", columns, |c| c.soft_clip.unwrap_or(0.0));
     let one = graph.floats("unit", &[], &[1.0]);
-    let scaled = graph.node("Mul", &[&strength, &near], "bend_z");
-    let square = graph.node("Mul", &[&scaled, &near], "bend_z2");
-    let sum = graph.node("Add", &[&one, &square], "one_bend_z2");
+    let scaled = graph.node("Mul", &[&strength, &near], "soft_clip_z");
+    let square = graph.node("Mul", &[&scaled, &near], "soft_clip_z2");
+    let sum = graph.node("Add", &[&one, &square], "one_soft_clip_z2");
     let root = graph.node("Sqrt", &[&sum], "root");
-    graph.node("Div", &[&near, &root], "bent")
+    graph.node("Div", &[&near, &root], "soft_clipped")
 }
 
 /// The average of the members in units of the target, kept within the guard: `N x k`, 64 bits.
@@ -209,7 +209,7 @@ fn cosines(
     x = graph.node("Pad", &[&x, &ones[0], &ones[1]], &named("with_one"));
     x = graph.node("MatMul", &[&x, &omega], &named("argument"));
     x = graph.node("Cos", &[&x], &named("cosine"));
-    graph.node("MatMul", &[&x, &beta], &named("network"))
+    graph.node("MatMul", &[&x, &beta], &named("member"))
 }
 
 /// The output of a regression: through the inverse of the link; one target is a plain list.
