@@ -5,6 +5,7 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,15 @@ def test_docstrings(thing, tmp_path, monkeypatch):
         assert "\nReturns\n---" in text or name == "save", f"{thing.__name__}.{name}"
         for parameter in list(inspect.signature(method).parameters)[1:]:
             assert re.search(rf"^\**{parameter} :", text, flags=re.MULTILINE), f"{thing.__name__}.{name}: {parameter}"
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples(example, tmp_path, monkeypatch, capsys):
+    """Programs to copy: short, and they run as they stand."""
+    monkeypatch.chdir(tmp_path)
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 40
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
 
 
 # Arguments that are Python's own; all others are parameters of the library's table.
