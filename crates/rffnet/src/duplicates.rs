@@ -1,7 +1,7 @@
 //! Copies of a row are one row with their weights added.
 //!
 //! So a weight of three means what three copies of the row mean, to the last bit, and copies never stand on both sides
-//! of the split into training and validation rows. Done for few rows, where a single one can turn the fit.
+//! of the split into training and validation rows. Done for few rows, where a single one can change the fit.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
