@@ -33,7 +33,7 @@ pub enum Error {
     Target(String),
     /// The request is understood but not offered.
     Unsupported(String),
-    /// The optimisation left the real numbers before it had learned anything.
+    /// The optimisation diverged to infinity or NaN before it had learned anything.
     Diverged {
         /// The epoch in which it happened.
         epoch: usize,

@@ -1,18 +1,43 @@
 //! Kernel machines that say which columns matter.
 //!
-//! RFFNet approximates a product ARD kernel by random Fourier features and learns, together,
+//! RFFNet (Otto and Izbicki) approximates a product ARD kernel by `s` random Fourier features (Rahimi and Recht 2007) and
+//! learns the relevances `theta`, one per column, together with the head `beta`:
 //!
 //! ```text
-//! f(x) = intercept + sum_i beta_i sqrt(2/s) cos( omega_i . (theta o x) + phase_i )
+//! f(x) = sum_i beta_i sqrt(2/s) cos( omega_i . (theta o x) + phase_i )
 //! ```
 //!
-//! 1. the **spectrum** ([`Kernel`], [`Spectrum`]) draws the frequencies `omega`, once;
-//! 2. the **feature map** turns a standardised row into `s` cosines, scaled column by column with the relevances
-//!    `theta`;
-//! 3. the **loss** ([`LossKind`], [`Loss`]) and the **penalties** ([`Penalty`]) make an objective of it;
-//! 4. a **solver** minimises it over `beta` and `theta`; a [`Model`] comes out.
+//! A column that does not matter ends with a relevance near zero. [`Params::paper`] fits this model as it was fitted for the
+//! paper's tables, by Adam. The default, [`Params::new`], fits an ensemble of such models with linear terms on transformed
+//! columns `t(x)`:
 //!
-//! A column that does not matter ends with a relevance near zero.
+//! ```text
+//! f(x) = mean over the members of
+//!        intercept + linear . t(x) + sum_i beta_i sqrt(2/s) cos( omega_i . (theta o t(x)) + phase_i )
+//! ```
+//!
+//! 1. The **column transforms** ([`ColumnTransform`]) standardise every column; whether skewed columns also get a
+//!    Yeo-Johnson transform and long tails a soft clip is chosen on validation.
+//! 2. The **spectrum** ([`Kernel`], [`Spectrum`]) draws random frequencies `omega`, which the relevances scale column by
+//!    column. Where that lowers the validation loss, their metric is not this diagonal one but the average gradient outer
+//!    product (AGOP).
+//! 3. A part of the frequencies and phases is **learned** with the relevances.
+//! 4. The **loss** ([`LossKind`], [`Loss`]) and the **penalty** ([`Penalty`]) make an objective of it.
+//! 5. The **solver** minimises that: by variable projection (exact heads, L-BFGS over the rest) for the squared and the
+//!    cross-entropy loss, by stochastic descent for others ([`Method`]).
+//! 6. The **members** hold out different validation rows and draw different frequencies; a [`Model`] averages their outputs.
+//!
+//! | for | see |
+//! |---|---|
+//! | parameters and their defaults | [`Params`], [`PARAMETERS`], [`Plan`] |
+//! | rows that are not a dense array in memory | [`Rows`] |
+//! | a loss or a kernel of your own, progress, stopping early | [`Fit`], [`Loss`], [`Spectrum`], [`Observer`] |
+//! | predictions, relevances, importances, the arrays of a model, its file | [`Model`] |
+//! | variable selection (TopK) | [`select`] |
+//! | scores | [`scores`], [`metrics`] |
+//! | random Fourier features without a model | [`RandomFeatures`] |
+//!
+//! In the repository, `docs/method.md` describes the algorithm and `ARCHITECTURE.md` the modules.
 //!
 //! ```
 //! use rffnet::{Data, Fit, Matrix, Model, Params, Target};

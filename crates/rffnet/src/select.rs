@@ -1,4 +1,4 @@
-//! Variable selection: TopK, Algorithm 3 of the paper, and its thriftier form.
+//! Variable selection: TopK, Algorithm 3 of the paper, and TopK with the one-standard-error rule.
 
 use crate::metrics;
 use crate::model::Task;
@@ -25,7 +25,7 @@ pub struct TopK {
     pub path: Vec<Step>,
     /// How many columns score best (the fewest, among equals).
     pub best: usize,
-    /// How many are selected: `best`, or fewer that do as well.
+    /// How many are selected: `best`, or fewer by the one-standard-error rule.
     pub kept: usize,
 }
 

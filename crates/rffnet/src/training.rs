@@ -43,7 +43,7 @@ pub(crate) struct Trained {
 }
 
 impl Training<'_> {
-    /// Columns that vary; the first one if none does, since a network looks at something.
+    /// Columns that vary; the first one if none does, since the kernels need one.
     pub(crate) fn support(&self) -> Vec<usize> {
         let varying: Vec<usize> = (0..self.range.len()).filter(|&j| self.range[j] != 0.0).collect();
         if varying.is_empty() { vec![0] } else { varying }

@@ -5,14 +5,14 @@
 //! 1. **start** (`member/start.rs`): several scales of the relevances, and relevances re-weighted by the slopes of a first
 //!    fit, a few steps each; the best on validation goes on (later members start from the first one's relevances);
 //! 2. **relevances**: L-BFGS over the relevances, penalties from strong to weak. The first member does so with each
-//!    candidate of column transforms, and takes the one safest for far rows unless another is significantly better;
-//! 3. **drop** columns whose removal does not raise the validation loss;
+//!    candidate of column transforms, and takes the most robust to outlying rows unless another is significantly better;
+//! 3. **drop** columns of small relevance whose removal does not raise the validation loss;
 //! 4. **AGOP** (`member/agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, while the
 //!    validation loss improves. With many rows this is tried first in a pilot run on a subsample; where it takes much off
 //!    the loss there, 1 and 2 are left out;
 //! 5. **learned frequencies** (`member/learn.rs`): frequencies and phases join the variables, from features of one length
-//!    scale or, where that does better, of several; later members take turns with sources that do about as well. Where
-//!    random features from the AGOP metric explain nearly all, nothing is learned;
+//!    scale or, where the validation loss is smaller, of several; later members alternate between sources of about equal
+//!    loss. Where random features from the AGOP metric explain nearly all of the target, no frequencies are learned;
 //! 6. **finish** (`member/finish.rs`): learned and random features together, the penalty chosen on validation, the head
 //!    solved once more on all rows.
 
@@ -30,8 +30,8 @@ use crate::transform::candidates::{Candidate, Candidates};
 use crate::transform::statistics::ColumnStatistics;
 use crate::validation::significantly_smaller;
 
-/// Standard errors by which the validation loss must prefer columns nearer to their own shape, which are less safe with
-/// far rows.
+/// Standard errors by which transforms that change the columns less must lower the validation loss: they are less robust to
+/// outlying rows.
 const PREFER_LESS_TRANSFORMED: f64 = 0.5;
 
 /// The ensemble with the column transforms that validate best, and those transforms.
@@ -46,7 +46,7 @@ pub(crate) fn train(
     let recipe = Recipe::new(common, settings, rows.len(), training.support().len(), problem.outputs);
     let candidate =
         |candidate| statistics.candidate(candidate, problem.columns.x, rows, |i| problem.weight(i));
-    // The last is the safest with far rows.
+    // The last is the most robust to outlying rows.
     let candidates: Vec<Candidates> = Candidate::ALL.into_iter().filter_map(candidate).collect();
     let planned = (recipe.members + candidates.len()) * ALPHAS.len() * recipe.steps.min(20);
     let mut monitor = Monitor::new(observer, budget, planned, problem.unit);

@@ -38,8 +38,9 @@ const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
 const LINEAR_ERRORS: f64 = 2.0;
 const LINEAR_GAIN: f64 = 0.25;
 
-/// Validation rows that can tell how much of the constant's loss is unexplained. One in `TRIMMED` of them, those with the
-/// largest losses, may be `TRIMMED_WEIGHT` times worse: a few rows that no model gets right do not ask for an ensemble.
+/// The trimmed validation loss, from which the share of unexplained loss is estimated: at least so many validation rows are
+/// needed, one in `TRIMMED` of them, those of the largest losses, is left out, and the share of all rows may be
+/// `TRIMMED_WEIGHT` times larger. A few rows that no model gets right do not ask for an ensemble.
 const MIN_VALIDATION_ROWS: usize = 50;
 const TRIMMED: usize = 100;
 const TRIMMED_WEIGHT: f64 = 10.0;
@@ -55,14 +56,14 @@ pub(crate) struct TrainedMember {
     pub(crate) validation_rows: usize,
     pub(crate) alpha: f64,
     pub(crate) beats_constant: bool,
-    /// The share of the constant's trimmed validation loss that is unexplained.
+    /// The share of unexplained loss, by the trimmed validation loss.
     pub(crate) unexplained: f64,
     pub(crate) guide: Guide,
 }
 
-/// What later members need not find out again.
+/// What the first member has found out for the later ones.
 pub(crate) struct Guide {
-    /// What the first member's features were drawn from, and what would have done about as well: members take turns.
+    /// What the first member's features were drawn from, and sources of about equal loss: members alternate between them.
     sources: Vec<Source>,
     /// How much finer than the metric's length scale the first member's random features become.
     random_finest: f32,
@@ -164,8 +165,8 @@ impl<'a> MemberFit<'a> {
         Source::new(self.optimise(&self.search, features, &[alpha], self.recipe.steps, false, monitor))
     }
 
-    /// The rest of the course: drop columns, AGOP, learn, finish. Later members optimise first, guided by the first; one
-    /// that was cut short would only spoil the average, and is none.
+    /// The remaining steps: drop columns, AGOP, learn, finish. Later members optimise the relevances first, guided by the
+    /// first member. `None` for a later member that was stopped before its end: its error would be averaged in.
     pub(crate) fn train(mut self, origin: Origin<'_>, monitor: &mut Monitor<'_>) -> Option<TrainedMember> {
         let (map, mut rng) = self.first_draw();
         let finished = match origin {
@@ -185,7 +186,7 @@ impl<'a> MemberFit<'a> {
         Some(self.on_all_rows(finished))
     }
 
-    /// The first member. Where AGOP alone decides what features are drawn from, they are tried without learning.
+    /// The first member. Where only the AGOP metric is in question, random features are tried without learned ones first.
     fn first(&self, source: Source, rng: &mut Stream, monitor: &mut Monitor<'_>) -> Finished {
         let sources = self.sources(source, rng, monitor);
         let mut unlearned = None;
@@ -199,11 +200,11 @@ impl<'a> MemberFit<'a> {
         }
         let learning = self.best_learning(sources, rng, monitor);
         let learned = self.finish(learning, self.recipe.random, None, rng, monitor);
-        // Learning that was cut short may be worse than none.
+        // Learning that was stopped before its end may be worse than none.
         unlearned.filter(|u| monitor.stopped() && u.found.loss < learned.found.loss).unwrap_or(learned)
     }
 
-    /// The share of the constant's loss that a head leaves unexplained; infinite where too few rows validate to tell.
+    /// The share of unexplained loss with this head; infinite where there are too few validation rows to estimate it.
     fn unexplained(&self, features: &ScaledFeatures, weights: &Weights) -> f64 {
         let (problem, validation) = (self.training.problem, &self.split.validation);
         if validation.len() < MIN_VALIDATION_ROWS {
@@ -281,7 +282,8 @@ impl<'a> MemberFit<'a> {
     }
 }
 
-/// The share of the constant's loss that is left: without the worst rows, or a part of it with them if that is more.
+/// The loss as a share of the constant's: without the rows of the largest losses or, if that is more, a tenth of the share
+/// of all rows.
 fn unexplained_share(losses: &[f64], constant: &[f64]) -> f64 {
     let mut rows: Vec<usize> = (0..losses.len()).collect();
     rows.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));

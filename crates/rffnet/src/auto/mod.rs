@@ -1,4 +1,4 @@
-//! What `auto` does: how much work ([`recipe`]), one model ([`member`]), and the ensemble of them ([`ensemble`]).
+//! The default algorithm: how much work it does ([`recipe`]), one member ([`member`]), and the ensemble ([`ensemble`]).
 
 pub(crate) mod ensemble;
 pub(crate) mod member;

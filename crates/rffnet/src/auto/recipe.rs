@@ -31,7 +31,8 @@ const SEARCH_FEATURES: usize = 300;
 const FEWEST_FEATURES: usize = 24;
 const MOST_FEATURES: f64 = 4000.0;
 
-/// A member that leaves less of the constant's loss unexplained has little to gain from an ensemble.
+/// A first member whose share of unexplained loss (1 - R2 for the squared loss) is below this has little to gain from an
+/// ensemble.
 const SINGLE_MODEL: f64 = 0.01;
 
 /// Sizes of everything a member of the ensemble does.
@@ -39,7 +40,7 @@ const SINGLE_MODEL: f64 = 0.01;
 pub(crate) struct Recipe {
     /// Members of the ensemble.
     pub(crate) members: usize,
-    /// The share of the constant's loss below which the first member is the model.
+    /// The share of unexplained loss below which the first member is the model; 0 where an ensemble was asked for.
     pub(crate) single_below: f64,
     /// Rows of a pilot run.
     pub(crate) pilot_rows: usize,

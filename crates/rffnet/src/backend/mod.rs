@@ -32,7 +32,7 @@ pub(crate) trait Backend: Sync {
     ) -> f64;
 
     /// One epoch of descent over the rows in the given order; returns the mean loss over its batches. Ends early, with a
-    /// loss that is not finite, when the descent has left the real numbers.
+    /// loss that is not finite, when the descent has diverged.
     fn epoch(&self, state: &mut DescentState<'_>, order: &[usize]) -> f64;
 
     /// Writes rows of the exact head's design, `stride` from one to the next; what lies behind the design is left alone.
@@ -61,7 +61,7 @@ pub(crate) trait Backend: Sync {
         weight: &(dyn Fn(usize) -> f32 + Sync),
     ) -> Vec<f64>;
 
-    /// The average gradient outer product (AGOP) of the cosines' part along the columns the network looks at: the
+    /// The average gradient outer product (AGOP) of the cosines' part along the columns in the network's support: the
     /// weighted mean over rows, summed over outputs; lower triangle, row-major.
     fn agop(&self, problem: &Problem<'_>, network: Network<'_>, rows: &[usize]) -> Vec<f64>;
 }

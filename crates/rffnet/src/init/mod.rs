@@ -22,7 +22,7 @@ use lasso::lasso;
 /// Epochs the Restarter gives to each start, as in the paper.
 const RESTART_EPOCHS: usize = 10;
 
-/// Strength of the Regressor's lasso, as a share of the smallest strength that would kill every coefficient.
+/// Strength of the Regressor's lasso, as a share of the smallest strength at which every coefficient is zero.
 const LASSO_SHARE: f64 = 0.01;
 
 /// L-BFGS steps per penalty before a descent.

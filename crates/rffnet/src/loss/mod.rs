@@ -2,7 +2,7 @@
 //!
 //! A loss sees one row at a time, in f64: the target `y`, the outputs `f` of the network, and writes the derivative
 //! along each output. Everything else a fit must know of a loss stands on its trait, so that adding one is a file of its
-//! own and an arm in [`kind`].
+//! own and an arm in `kind.rs`.
 
 mod cross_entropy;
 mod huber;

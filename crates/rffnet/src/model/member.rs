@@ -26,7 +26,7 @@ pub struct MemberTensors {
 }
 
 impl MemberTensors {
-    /// The columns that the cosines look at, ascending; the first one if there is none, since a network looks at something.
+    /// The columns that the cosines look at, ascending; the first one if there is none, since the kernels need one.
     pub fn support(&self) -> Vec<usize> {
         let support: Vec<usize> = (0..self.theta.len()).filter(|&j| self.theta[j] != 0.0).collect();
         if support.is_empty() { vec![0] } else { support }

@@ -22,8 +22,8 @@ pub use tensors::{Tensor, TensorValues};
 
 /// A fitted model.
 ///
-/// It holds everything a prediction needs: standardisation, labels, column names. See [`Fit`](crate::Fit) for how one
-/// is made, [`Model::save`] and [`Model::load`] for files.
+/// It holds everything a prediction needs: column transforms, the members of the ensemble, labels, column names. See
+/// [`Fit`](crate::Fit) for how one is made, [`Model::save`] and [`Model::load`] for files.
 #[derive(Clone)]
 pub struct Model {
     pub(crate) metadata: Metadata,
@@ -139,8 +139,8 @@ impl Model {
         &self.importance
     }
 
-    /// The network's outputs, `rows x outputs`: predictions in units of the target for regression, logits for
-    /// classification, logarithms for counts.
+    /// The outputs f(x), averaged over the members, `rows x outputs`: predictions in units of the target for regression,
+    /// logits for classification, logarithms for counts.
     pub fn decision(&self, x: Matrix<'_>) -> Result<Vec<f64>, Error> {
         let d = self.metadata.feature_names.len();
         if x.columns() != d {

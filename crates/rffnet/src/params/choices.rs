@@ -35,7 +35,7 @@ named_enum! {
 named_enum! {
     /// What becomes of the frequencies, with the varpro solver.
     pub enum SpectrumMode "spectrum" {
-        /// They stay as drawn.
+        /// They stay random.
         Fixed => "fixed",
         /// They are learned once the relevances have been optimised.
         Learned => "learned",

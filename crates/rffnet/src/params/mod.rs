@@ -6,7 +6,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `choices.rs` | the names a parameter can have |
-//! | `table.rs` | every parameter with its flag, its Python name, its range, its default and a line of help |
+//! | `table.rs` | every parameter with its flag, its Python name, its values, its default and a line of help |
 //! | `check.rs` | from `Params` to a valid and complete `Plan`; the presets |
 //! | `plan.rs` | the `Plan`: what all fits need, and what descent or variable projection needs |
 //! | `stored.rs` | the plan as model files hold it |

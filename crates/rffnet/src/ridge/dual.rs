@@ -52,7 +52,7 @@ impl Ridge {
     }
 }
 
-/// Coordinates of the rows' span.
+/// The design matrix in coordinates of the span of its rows.
 pub(crate) struct DualForm {
     /// The design, `rows x columns`, the intercept's last.
     z: Vec<f32>,

@@ -1,5 +1,5 @@
-//! The design of a head, kept in memory while the head of a classifier is sought: its features are computed once, not at
-//! every step.
+//! The cached design matrix: while the head of a classifier is optimised, its features are computed once, not at every
+//! step.
 
 use std::borrow::Cow;
 

@@ -14,21 +14,21 @@ use crate::validation::Split;
 use super::MemberFit;
 use super::head::{Chosen, choose, walk};
 
-/// Rounds at most, and what each must gain in validation loss.
+/// Rounds at most, and the share by which each must lower the validation loss.
 const ROUNDS: usize = 8;
 const ROUND_GAIN: f64 = 0.003;
 
-/// More columns have no AGOP metric: their outer products would cost more than the Gram matrix.
+/// With more columns there is no AGOP metric: the outer products would cost more than the Gram matrix.
 const MOST_COLUMNS: usize = 300;
 
-/// Added to the diagonal of a covariance whose mean is one.
+/// Added to the diagonal of M, whose mean is scaled to one, before its Cholesky factor is taken.
 const JITTER: f64 = 1e-9;
 
-/// The factor between the sizes that are tried, and how often one is taken.
+/// The factor between the sizes of the metric that are tried, and how often it is applied.
 const STRETCH: f64 = 2.0;
 const STRETCHES: usize = 3;
 
-/// The covariance of frequencies, as a root of it.
+/// The metric M, the covariance of the frequencies, held as a square root of it.
 #[derive(Clone)]
 pub(crate) enum Metric {
     /// The relevances.
@@ -81,7 +81,7 @@ impl Metric {
         matches!(self, Self::Full(..))
     }
 
-    /// Frequencies that were drawn independently, with this covariance. Relevances carry their size.
+    /// Gives this covariance to frequencies that were drawn independently. The relevances hold their standard deviations.
     pub(super) fn apply(&self, drawn: FeatureMap) -> ScaledFeatures {
         let (root, d) = match self {
             Self::Diagonal(theta) => return ScaledFeatures { map: drawn, theta: theta.clone() },
@@ -102,7 +102,7 @@ impl Metric {
     }
 }
 
-/// What the rounds have led to.
+/// The result of the rounds.
 pub(super) struct Agop {
     pub(super) optimum: Optimum,
     pub(super) metric: Metric,
@@ -110,7 +110,7 @@ pub(super) struct Agop {
     pub(super) before: (f64, f64),
 }
 
-/// Where a round has led.
+/// The result of one round.
 struct Round {
     metric: Metric,
     features: ScaledFeatures,
@@ -148,7 +148,7 @@ impl MemberFit<'_> {
             let network = Network::new(&at.features.map, &at.found.weights);
             let agop = problem.backend.agop(problem, network, &split.train);
             let Some(metric) = Metric::new(&agop, drawn.support.len(), at.metric.size()) else { break };
-            // The size that does best, with the penalty as it is.
+            // The size of the smallest validation loss, with the penalty as it is.
             let next = walk(
                 try_out(metric, at.found.alpha, self.range),
                 |round| round.found.loss,

@@ -21,8 +21,8 @@ pub(super) struct Finished {
 }
 
 impl MemberFit<'_> {
-    /// Random features have one length scale or several: the first member tries both ways, the others follow. Once
-    /// stopped, what has been learned has to do.
+    /// Random features have one length scale or several: the first member tries both, the others do as it did. Once the fit
+    /// is stopped, no more features are drawn.
     pub(super) fn finish(
         &self,
         learning: Learning,

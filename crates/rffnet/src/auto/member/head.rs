@@ -7,7 +7,7 @@ use crate::ridge::{Design, Linear, Ridge};
 use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::validation::Split;
 
-/// Steps of the penalty, up and down.
+/// The factor between neighbouring penalties: half a decade.
 const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
 
 /// A head on the training rows.
@@ -85,8 +85,8 @@ impl Chosen {
     }
 }
 
-/// Walks up or, where that does not help, down, as long as the loss falls. `step` is told the direction and the steps
-/// taken in it, and ends the walk with `None`.
+/// A line search on a grid: goes up or, where that does not lower the loss, down, while the loss falls. `step` is told the
+/// direction and the steps taken in it, and ends the search with `None`.
 pub(super) fn walk<T>(
     start: T,
     loss: impl Fn(&T) -> f64,
@@ -125,7 +125,7 @@ impl Direction {
     }
 }
 
-/// Walks the penalty up or down as long as the loss falls.
+/// Raises or lowers the penalty while the loss falls.
 fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
     let start = (start, loss(start));
     walk(

@@ -11,28 +11,32 @@ use super::agop::{Agop, Metric};
 use super::head::choose;
 use super::{MemberFit, on_columns};
 
-/// Shares of the largest relevance below which columns are dropped, largest first, and the loss this may cost.
+/// Shares of the largest relevance below which columns are dropped, the largest share first, and the share by which that may
+/// raise the validation loss.
 const DROPS: [f32; 4] = [0.1, 0.05, 0.02, 0.005];
 const DROP_COST: f64 = 0.0005;
 
-/// The penalty that learning from classes begins with, at least.
+/// The penalty that learning frequencies of a classifier begins with, at least.
 const CLASS_ALPHA: f64 = 3e-4;
 
 /// Features of several length scales: from that of the metric to this many times finer.
 pub(super) const FINEST: f32 = 4.0;
 
-/// Steps from each source before they are compared, and what one must gain over a simpler one.
+/// Steps from each source before they are compared, and the share by which one must lower the validation loss of a simpler
+/// one.
 const FIRST_STEPS: usize = 20;
 const MIN_GAIN: f64 = 0.003;
 
-/// A source whose loss is no more than this share above the leader's does about as well: later members take turns with it.
+/// A source whose validation loss is above the best one's by less than this share counts as equal: later members alternate
+/// between them.
 const ABOUT_EQUAL: f64 = 0.01;
 
-/// The AGOP metric must gain that too, by so many standard errors; beyond the second share nothing else is tried.
+/// The AGOP metric must lower the validation loss by `MIN_GAIN` and by so many standard errors; where it does by the second
+/// share, nothing else is tried.
 const AGOP_ERRORS: f64 = 2.0;
 const DECISIVE: f64 = 0.25;
 
-/// What features are drawn from.
+/// What random features are drawn from: a metric on some of the columns, and a range of length scales.
 #[derive(Clone)]
 pub(crate) struct Source {
     /// The columns, and frequencies on them of this metric.
@@ -60,9 +64,9 @@ impl Source {
 /// What the frequencies are learned from, and what came of it.
 pub(super) struct Learning {
     pub(super) source: Source,
-    /// None where frequencies stay as drawn.
+    /// None where all frequencies stay random.
     pub(super) learned: Option<Optimum>,
-    /// Sources that do about as well.
+    /// Sources of about equal loss.
     pub(super) equals: Vec<Source>,
 }
 
@@ -75,7 +79,7 @@ impl Learning {
 /// What learning may start from.
 pub(super) struct Sources {
     all: Source,
-    /// On as few columns as will do.
+    /// Without the columns that were dropped.
     fewer: Source,
     agop: Option<Source>,
     /// Nothing but the AGOP metric need be tried.
@@ -128,7 +132,7 @@ impl MemberFit<'_> {
         if !agop_alone {
             comparison.enter(Source { finest: FINEST, ..leading }, MIN_GAIN, monitor);
         }
-        // A column that the relevances alone can do without may still be of use to learned frequencies.
+        // Columns that were dropped from random features may still lower the loss of learned ones.
         let leading = comparison.leading();
         if dropped && !leading.metric.is_full() {
             let all = Source { finest: leading.finest, ..self.at_best_penalty(all) };
@@ -234,8 +238,8 @@ impl MemberFit<'_> {
     }
 }
 
-/// Sources take a few steps each; one that is entered later must do better by a share of the loss. Each draws
-/// anew: what goes on are the leader's own features, so luck with them counts.
+/// Sources are compared by the validation loss after a few steps; one that is entered later must be better by a share of it.
+/// Each draws frequencies of its own, and learning goes on with those of the best.
 struct Comparison<'a, 'b> {
     member: &'a MemberFit<'a>,
     rng: &'b mut Stream,
@@ -264,7 +268,7 @@ impl Comparison<'_, '_> {
         &self.entries[self.leader].0
     }
 
-    /// The leader, what it has learned, and the sources that do about as well.
+    /// The best source, what it has learned, and the sources of about equal loss.
     fn end(mut self) -> (Source, Optimum, Vec<Source>) {
         let (source, learned) = self.entries.remove(self.leader);
         let near = (1.0 + ABOUT_EQUAL) * learned.loss;

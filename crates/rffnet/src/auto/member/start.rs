@@ -18,17 +18,17 @@ const START_STEPS: usize = 6;
 /// Rounds of re-weighting by slopes.
 const REWEIGHTINGS: usize = 3;
 
-/// A pilot run on a subsample is worth while where there are so many times more rows.
+/// A pilot run on a subsample is made where the search has at least so many times more rows.
 const PILOT_RATIO: usize = 2;
 
 impl MemberFit<'_> {
-    /// What the first member's features are drawn from: the AGOP metric, where a pilot run shows that relevances alone are
-    /// far behind it; else the relevances.
+    /// What the first member's features are drawn from: the AGOP metric, where its validation loss in a pilot run is far
+    /// below that of the relevances; else the relevances.
     pub(crate) fn source(&self, monitor: &mut Monitor<'_>) -> Source {
         self.pilot(monitor).unwrap_or_else(|| Source::new(self.relevances(monitor)))
     }
 
-    /// The relevances alone, with frequencies as drawn.
+    /// The relevances, with random frequencies.
     pub(crate) fn relevances(&self, monitor: &mut Monitor<'_>) -> Optimum {
         self.relevances_on(&self.search, monitor)
     }

@@ -103,7 +103,7 @@ impl Fold for OuterSlopes<'_> {
     }
 }
 
-/// Hands over, output by output, the derivatives of the cosines' part along the columns the network looks at,
+/// Hands over, output by output, the derivatives of the cosines' part along the columns in the network's support,
 /// `rows x columns`.
 fn for_each_output(
     path: Path,
