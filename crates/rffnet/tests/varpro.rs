@@ -466,7 +466,7 @@ fn a_committee_is_in_the_file_and_averaged() {
 }
 
 #[test]
-fn effort_decides_how_many_networks_there_are() {
+fn effort_decides_how_many_members_there_are() {
     let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
@@ -475,7 +475,7 @@ fn effort_decides_how_many_networks_there_are() {
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));
         let chosen = &model.summary().chosen;
-        assert!(chosen.contains(&format!("{} features", model.random_features())), "{chosen}");
+        assert!(chosen.contains(&format!("{} Fourier features", model.random_features())), "{chosen}");
     }
 }
 

@@ -82,8 +82,8 @@ impl Parameter {
         let need = match self.value {
             ValueKind::Name(names) => format!("one of {}", names().join(" ")),
             ValueKind::Loss => match text.parse::<LossKind>() {
-                Err(Error::Parameter { need, .. }) => need,
-                _ => "the name of a loss".into(),
+                Err(error) => return error,
+                Ok(_) => "the name of a loss".into(),
             },
             ValueKind::Whole(_) => "a whole number".into(),
             ValueKind::Real(_) => "a number".into(),
