@@ -231,7 +231,8 @@ mod tests {
         let mut fields: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
         fields.retain(|field| *field != "seed");
         let mut rows: Vec<&str> = PARAMETERS.iter().map(|p| p.key).collect();
-        (fields.sort_unstable(), rows.sort_unstable());
+        fields.sort_unstable();
+        rows.sort_unstable();
         assert_eq!(fields, rows);
     }
 
