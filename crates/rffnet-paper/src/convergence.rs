@@ -150,8 +150,8 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
     let text = format!(
         "Adam and variable projection on {SET}: {} training rows, seed {}, {}, one fit after the other in one process; \
          drawing the rows is not counted. A line is the lowest loss so far on the {} that a fit holds out (mean squared \
-         error), the same for all; the other networks of a committee hold out others, and the line is then the lowest on \
-         any. A dot is the end of a fit, with the loss of what it kept, the mean over its networks.{quick}",
+         error), the same for all; the other members of an ensemble hold out others, and the line is then the lowest on \
+         any. A dot is the end of a fit, with the loss of what it kept, the mean over its members.{quick}",
         count(rows),
         bench.request.seed,
         plural(threads, "thread"),
@@ -193,7 +193,7 @@ fn table(pairs: &[(&Method, &Run)]) -> Grid {
         "options",
         "seconds",
         "steps",
-        "networks",
+        "members",
         "validation loss",
         "mean squared error on the test rows",
     ]);
