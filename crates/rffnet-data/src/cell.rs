@@ -170,7 +170,7 @@ pub(crate) fn fault_error(
             )
         }
     };
-    DataError::cell(source, sentence)
+    DataError::cell(format!("{source}: {sentence}"))
 }
 
 /// Digits and commas only, as in `1,5` or `1,234.5`.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use rffnet::OwnedTarget;
 use rffnet::text::{count, plural};
 
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, shown};
 
 /// A column of numbers, or of text.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,14 +108,11 @@ impl Column {
             Column::Numbers(values) => Ok(values),
             Column::Text { levels, .. } => {
                 let example = levels.first().map_or("", String::as_str);
-                Err(DataError::new(
-                    ErrorKind::Request,
-                    format!(
-                        "the target holds text such as '{}', so there is no number to learn; use --task \
+                Err(DataError::request(format!(
+                    "the target holds text such as '{}', so there is no number to learn; use --task \
                          classification, or choose another --target",
-                        shown(example)
-                    ),
-                ))
+                    shown(example)
+                )))
             }
         }
     }
@@ -141,15 +138,12 @@ fn number_labels(values: &[f64]) -> Result<OwnedTarget, DataError> {
     distinct.dedup();
     let n = distinct.len();
     if n > MAX_NUMERIC_CLASSES || (n > FEW_CLASSES && n > values.len() / 2) {
-        return Err(DataError::new(
-            ErrorKind::Request,
-            format!(
-                "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
+        return Err(DataError::request(format!(
+            "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
                  or choose another --target",
-                count(n),
-                plural(values.len(), "row")
-            ),
-        ));
+            count(n),
+            plural(values.len(), "row")
+        )));
     }
     let code = |v: &f64| distinct.partition_point(|d| d.total_cmp(&(v + 0.0)).is_lt()) as u32;
     Ok(OwnedTarget::Labels {
@@ -174,15 +168,12 @@ fn text_labels(levels: &[String], codes: &[u32]) -> Result<OwnedTarget, DataErro
         }
     }
     if classes.len() > FEW_CLASSES && classes.len() > codes.len() / 2 {
-        return Err(DataError::new(
-            ErrorKind::Request,
-            format!(
-                "the target has {} different texts in {}, more like names than classes; choose another \
+        return Err(DataError::request(format!(
+            "the target has {} different texts in {}, more like names than classes; choose another \
                  --target",
-                count(classes.len()),
-                plural(codes.len(), "row")
-            ),
-        ));
+            count(classes.len()),
+            plural(codes.len(), "row")
+        )));
     }
     let codes = codes.iter().filter_map(|&c| renumbered.get(c as usize).copied()).collect();
     Ok(OwnedTarget::Labels { classes, codes })
@@ -203,10 +194,10 @@ impl FromStr for Task {
             "auto" => Ok(Task::Auto),
             "regression" => Ok(Task::Regression),
             "classification" => Ok(Task::Classification),
-            _ => Err(DataError::new(
-                ErrorKind::Request,
-                format!("task is '{}'; it must be one of auto, regression, classification", shown(text)),
-            )),
+            _ => Err(DataError::request(format!(
+                "task is '{}'; it must be one of auto, regression, classification",
+                shown(text)
+            ))),
         }
     }
 }

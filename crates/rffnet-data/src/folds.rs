@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rffnet::text::plural;
 
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind};
+use crate::error::DataError;
 use crate::random::{seeded, shuffle};
 
 /// One way to cut the rows: row numbers in ascending order.
@@ -110,7 +110,7 @@ fn check(k: usize, parts: usize, noun: &str) -> Result<(), DataError> {
         }
         _ => return Ok(()),
     };
-    Err(DataError::new(ErrorKind::Request, sentence))
+    Err(DataError::request(sentence))
 }
 
 /// Folds from the fold that each row is tested in.

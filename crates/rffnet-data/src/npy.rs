@@ -61,22 +61,21 @@ pub(crate) fn read(
 
 fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
     let source = input.source().to_string();
-    let short = || DataError::format(&source, "the file ends within the .npy header; save the array again");
+    let short =
+        || DataError::format(format!("{source}: the file ends within the .npy header; save the array again"));
     let start: [u8; 8] = input.peek(8)?.try_into().map_err(|_| short())?;
     if !start.starts_with(b"\x93NUMPY") {
-        return Err(DataError::format(
-            &source,
-            "this is not a .npy file (it does not start with \\x93NUMPY); check --format",
-        ));
+        return Err(DataError::format(format!(
+            "{source}: this is not a .npy file (it does not start with \\x93NUMPY); check --format"
+        )));
     }
     let wide = match start[6] {
         1 => false,
         2 | 3 => true,
         version => {
-            return Err(DataError::format(
-                &source,
-                format_args!(".npy version {version} is not known (1 to 3 are); save the array again"),
-            ));
+            return Err(DataError::format(format!(
+                "{source}: .npy version {version} is not known (1 to 3 are); save the array again"
+            )));
         }
     };
     input.consume(8);
@@ -87,20 +86,17 @@ fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
     }
     let length = length.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));
     if length > MAX_HEADER {
-        return Err(DataError::format(
-            &source,
-            format_args!(
-                "the .npy header claims {} bytes, more than any plain array needs; save the array again",
-                count(length)
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the .npy header claims {} bytes, more than any plain array needs; save the array again",
+            count(length)
+        )));
     }
     let mut text = Vec::new();
     if input.append(length, &mut text)? < length {
         return Err(short());
     }
     let text = String::from_utf8_lossy(&text);
-    parse_header(&text).map_err(|what| DataError::format(&source, what))
+    parse_header(&text).map_err(|what| DataError::format(format!("{source}: {what}")))
 }
 
 struct Shape {
@@ -110,43 +106,31 @@ struct Shape {
 
 fn check_shape(source: &str, header: &Header) -> Result<Shape, DataError> {
     let &[rows, columns] = header.shape.as_slice() else {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array has {}, and a table needs two (rows and columns); reshape it before saving",
-                plural(header.shape.len(), "dimension")
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array has {}, and a table needs two (rows and columns); reshape it before saving",
+            plural(header.shape.len(), "dimension")
+        )));
     };
     if rows == 0 || columns == 0 {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array is {rows} x {columns} and so holds no values; give one with rows and columns"
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array is {rows} x {columns} and so holds no values; give one with rows and columns"
+        )));
     }
     if columns > MAX_COLUMNS as u64 {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array has {} columns, more than {}; is it transposed?",
-                count(columns),
-                count(MAX_COLUMNS)
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array has {} columns, more than {}; is it transposed?",
+            count(columns),
+            count(MAX_COLUMNS)
+        )));
     }
     let bytes = u128::from(rows) * u128::from(columns) * header.kind.size() as u128;
     match (usize::try_from(rows), isize::try_from(bytes)) {
         (Ok(rows), Ok(_)) => Ok(Shape { rows, columns: columns as usize }),
-        _ => Err(DataError::format(
-            source,
-            format_args!(
-                "the header claims {} x {} values, more than can exist; save the array again",
-                count(rows),
-                count(columns)
-            ),
-        )),
+        _ => Err(DataError::format(format!(
+            "{source}: the header claims {} x {} values, more than can exist; save the array again",
+            count(rows),
+            count(columns)
+        ))),
     }
 }
 
@@ -175,14 +159,11 @@ impl Data<'_> {
             left -= got;
             self.got += got as u128;
             if got < want {
-                return Err(DataError::format(
-                    self.source,
-                    format_args!(
-                        "the header promises {} values and {} are there; the file is cut short, so save or \
+                return Err(DataError::format(format!(
+                    "{}: the header promises {} values and {} are there; the file is cut short, so save or \
                          fetch it again",
-                        self.promised, self.got
-                    ),
-                ));
+                    self.source, self.promised, self.got
+                )));
             }
         }
         Ok(())

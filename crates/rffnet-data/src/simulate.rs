@@ -6,7 +6,7 @@ use std::str::FromStr;
 use rffnet::text::count;
 
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, shown};
 use crate::layout::made_up_names;
 use crate::names::nearest;
 use crate::random::{Stream, normal, seeded, shuffle, uniform};
@@ -108,7 +108,7 @@ impl Simulated {
             return Ok(());
         }
         let limit = count(limit);
-        Err(DataError::new(ErrorKind::Request, format!("rows is {rows}; {self} can have from 1 to {limit}")))
+        Err(DataError::request(format!("rows is {rows}; {self} can have from 1 to {limit}")))
     }
 
     /// Draws `rows` rows.
@@ -297,7 +297,7 @@ impl FromStr for Simulated {
             None => format!("there are {}", names.join(", ")),
         };
         let text = shown(text);
-        Err(DataError::new(ErrorKind::Request, format!("there is no simulated set '{text}'; {advice}")))
+        Err(DataError::request(format!("there is no simulated set '{text}'; {advice}")))
     }
 }
 
