@@ -190,14 +190,11 @@ impl<'a> RowReader<'a> {
     }
 
     fn target<'c>(&self, at: At, column: usize, cell: &'c str) -> Result<Value<'c>, DataError> {
-        let fault = match classify(cell) {
-            Cell::Number(v) => return Ok(Value::Number(v)),
-            Cell::Text(text) => return Ok(Value::Text(text)),
-            Cell::Missing => Fault::Missing,
-            Cell::Infinite => Fault::Infinite,
-            Cell::TooLarge => Fault::TooLarge,
-        };
-        Err(self.fault(at, column, cell, fault, Use::Target))
+        match classify(cell) {
+            Cell::Number(v) => Ok(Value::Number(v)),
+            Cell::Text(text) => Ok(Value::Text(text)),
+            Cell::Unusable(fault) => Err(self.fault(at, column, cell, fault, Use::Target)),
+        }
     }
 
     fn weight(&self, at: At, column: usize, cell: &str) -> Result<f32, DataError> {
@@ -222,7 +219,8 @@ impl TextCell {
     /// Drops the columns that hold a number in `record`; true while the column of this cell is not among
     /// them.
     fn narrow(&mut self, record: Record<'_>) -> bool {
-        let is_number = |cell: &str| !matches!(classify(cell), Cell::Text(_) | Cell::Missing);
+        let is_number =
+            |cell: &str| !matches!(classify(cell), Cell::Text(_) | Cell::Unusable(Fault::Missing));
         self.text_columns.retain(|&i| !record.cell(i).is_some_and(is_number));
         self.all_text()
     }

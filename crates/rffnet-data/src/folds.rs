@@ -28,12 +28,7 @@ pub struct Fold {
 /// # Errors
 /// If `k` is below 2, or there are fewer rows than folds.
 pub fn folds(rows: usize, k: usize, seed: u64) -> Result<Vec<Fold>, DataError> {
-    check(k, rows, "row")?;
-    let mut order: Vec<usize> = (0..rows).collect();
-    shuffle(&mut order, &mut seeded(seed));
-    let mut place = vec![0; rows];
-    order.iter().enumerate().for_each(|(i, &row)| place[row] = i % k);
-    Ok(by_place(&place, k))
+    stratified_folds(&vec![0; rows], k, seed)
 }
 
 /// As [`folds`], with each class in all folds in proportion, to within a row.

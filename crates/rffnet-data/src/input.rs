@@ -55,8 +55,11 @@ impl<'a> Input<'a> {
         self.passed
     }
 
-    /// From here on the bytes must be text: a NUL byte is an error.
+    /// From here on the bytes must be text, perhaps behind a byte order mark: a NUL byte is an error.
     pub(crate) fn expect_text(&mut self) -> Result<(), DataError> {
+        if self.peek(3)? == b"\xEF\xBB\xBF" {
+            self.consume(3);
+        }
         self.text = true;
         self.refuse_nul(self.start)
     }

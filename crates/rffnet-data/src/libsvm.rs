@@ -6,7 +6,7 @@
 use rffnet::text::{count, plural};
 
 use crate::MAX_COLUMNS;
-use crate::cell::{self, At, Cell, Fault, Use, classify, fault_error};
+use crate::cell::{self, At, Fault, Use, classify, fault_error};
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, resolve};
@@ -28,9 +28,6 @@ pub(crate) fn read(
 ) -> Result<Layout, DataError> {
     let source = input.source().to_string();
     refuse_other_target(&source, options)?;
-    if input.peek(3)? == b"\xEF\xBB\xBF" {
-        input.consume(3);
-    }
     input.expect_text()?;
     let mut rows = SparseRows::default();
     let mut line = Vec::new();
@@ -155,14 +152,7 @@ fn parse_label(label: &str, at: At, source: &str) -> Result<f64, DataError> {
             shown(label)
         )));
     }
-    let fault = match classify(label) {
-        Cell::Number(v) => return Ok(v),
-        Cell::Missing => Fault::Missing,
-        Cell::Infinite => Fault::Infinite,
-        Cell::TooLarge => Fault::TooLarge,
-        Cell::Text(_) => Fault::Text,
-    };
-    Err(fault_error(source, at, LABEL, label, fault, Use::Target))
+    classify(label).number().map_err(|fault| fault_error(source, at, LABEL, label, fault, Use::Target))
 }
 
 fn parse_pair<'a>(word: &'a str, at: At, source: &str) -> Result<(u32, &'a str), DataError> {
@@ -286,12 +276,10 @@ fn densify(
             match layout.roles.get(index as usize - 1) {
                 Some(&Role::Input(k)) => inputs[k] = value,
                 Some(Role::Weight) => {
-                    let checked =
-                        cell::weight(if value.is_nan() { Cell::Missing } else { Cell::Number(value.into()) });
                     let error = |fault| {
                         fault_error(source, at, &index.to_string(), &value.to_string(), fault, Use::Weight)
                     };
-                    weight = Some(checked.map_err(error)?);
+                    weight = Some(cell::weight(f64::from(value).into()).map_err(error)?);
                 }
                 // The label's own place, which no index of a file reaches within the width.
                 Some(Role::Target | Role::Skip) | None => {}

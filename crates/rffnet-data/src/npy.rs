@@ -32,24 +32,18 @@ pub(crate) fn read(
         bytes: Vec::new(),
     };
     let mut values = Vec::new();
-    if header.fortran_order {
-        // Columns come one after the other, and rows are complete only at the end. Nothing is reserved
-        // beforehand: the values grow as the bytes arrive.
-        data.append(rows * columns, &mut values)?;
-        let layout = resolve(&source, made_up_names(columns), false, options)?;
-        sink.begin(&layout);
-        let mut reader = RowReader::new(&source, &layout, options);
-        for row in 0..rows {
-            reader.read(row, (0..columns).map(|j| values[j * rows + row]), sink)?;
-        }
-        return Ok(layout);
-    }
-    // The first row must be there before anything of the promised width is made.
-    data.append(columns, &mut values)?;
+    // In Fortran's order columns come one after the other, and rows are complete only at the end. Nothing is
+    // reserved beforehand: the values grow as the bytes arrive. In the other order the first row must be there
+    // before anything of the promised width is made.
+    data.append(if header.fortran_order { rows * columns } else { columns }, &mut values)?;
     let layout = resolve(&source, made_up_names(columns), false, options)?;
     sink.begin(&layout);
     let mut reader = RowReader::new(&source, &layout, options);
     for row in 0..rows {
+        if header.fortran_order {
+            reader.read(row, (0..columns).map(|j| values[j * rows + row]), sink)?;
+            continue;
+        }
         if row > 0 {
             values.clear();
             data.append(columns, &mut values)?;
@@ -198,20 +192,14 @@ impl<'a> RowReader<'a> {
                     Err(fault) => return Err(self.fault(at, i, value, fault, Use::Input)),
                 },
                 Role::Skip => {}
-                Role::Target => match value {
-                    _ if value.is_finite() => target = Some(Value::Number(value)),
-                    _ if value.is_nan() => return Err(self.fault(at, i, value, Fault::Missing, Use::Target)),
-                    _ => return Err(self.fault(at, i, value, Fault::Infinite, Use::Target)),
-                },
+                Role::Target => {
+                    let number = Cell::from(value).number();
+                    let number = number.map_err(|fault| self.fault(at, i, value, fault, Use::Target))?;
+                    target = Some(Value::Number(number));
+                }
                 Role::Weight => {
-                    let cell = match value {
-                        _ if value.is_nan() => Cell::Missing,
-                        _ if value.is_infinite() => Cell::Infinite,
-                        _ => Cell::Number(value),
-                    };
-                    weight = Some(
-                        cell::weight(cell).map_err(|fault| self.fault(at, i, value, fault, Use::Weight))?,
-                    );
+                    let checked = cell::weight(value.into());
+                    weight = Some(checked.map_err(|fault| self.fault(at, i, value, fault, Use::Weight))?);
                 }
             }
         }

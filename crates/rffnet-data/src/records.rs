@@ -38,9 +38,6 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Records<'a> {
     pub(crate) fn new(mut input: Input<'a>) -> Result<Self, DataError> {
-        if input.peek(3)? == b"\xEF\xBB\xBF" {
-            input.consume(3);
-        }
         input.expect_text()?;
         let delimiter = find_delimiter(input.peek(BLOCK)?);
         Ok(Records {
