@@ -1,10 +1,8 @@
 //! The target column: numbers or text, regression or classification.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rffnet::OwnedTarget;
 use rffnet::text::{count, plural};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{DataError, shown};
 
@@ -22,16 +20,23 @@ pub enum Column {
     },
 }
 
-/// What is learned from a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Task {
-    /// Classification if the target is text or has exactly two values, else regression.
-    #[default]
-    Auto,
-    /// A number.
-    Regression,
-    /// A class.
-    Classification,
+rffnet::named_enum! {
+    /// What is learned from a target.
+    #[derive(Default)]
+    pub enum Task {
+        /// Classification if the target is text or has exactly two values, else regression.
+        #[default]
+        Auto => "auto",
+        /// A number.
+        Regression => "regression",
+        /// A class.
+        Classification => "classification",
+    } else DataError = unknown_task
+}
+
+fn unknown_task(text: &str) -> DataError {
+    let text = shown(text);
+    DataError::request(format!("task is '{text}'; it must be one of auto, regression, classification"))
 }
 
 impl Task {
@@ -184,32 +189,6 @@ pub(crate) fn number_text(value: f64) -> String {
     let value = value + 0.0;
     let size = value.abs();
     if size != 0.0 && !(1e-5..1e16).contains(&size) { format!("{value:e}") } else { format!("{value}") }
-}
-
-impl FromStr for Task {
-    type Err = DataError;
-
-    fn from_str(text: &str) -> Result<Self, DataError> {
-        match text {
-            "auto" => Ok(Task::Auto),
-            "regression" => Ok(Task::Regression),
-            "classification" => Ok(Task::Classification),
-            _ => Err(DataError::request(format!(
-                "task is '{}'; it must be one of auto, regression, classification",
-                shown(text)
-            ))),
-        }
-    }
-}
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Task::Auto => "auto",
-            Task::Regression => "regression",
-            Task::Classification => "classification",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use crate::progress::INTERRUPTED;
 use crate::read::{check_simulated, read_with_target};
 use crate::target;
 use crate::text::{count, name, plural};
-use crate::values::{self, TASKS, named};
+use crate::values::{self, named};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,13 +73,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
     columns: Option<usize>,
     /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
-    #[arg(long, value_parser = named(TASKS), help_heading = "Data")]
+    #[arg(long, value_parser = named(Task::ALL), help_heading = "Data")]
     task: Option<Task>,
     /// Missing values: refuse them, or take the column's mean over the training rows [default: error]
     #[arg(long, value_parser = named(Missing::ALL), help_heading = "Data")]
     missing: Option<Missing>,
     /// Compare on a built-in simulated set instead of a file [default: none]
-    #[arg(long, value_name = "NAME", value_parser = named(&Simulated::ALL), help_heading = "Data")]
+    #[arg(long, value_name = "NAME", value_parser = named(Simulated::ALL), help_heading = "Data")]
     dataset: Option<Simulated>,
     /// Rows to draw from the simulated set [default: 10000]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
@@ -373,7 +373,7 @@ impl Compare {
         let mut kinds: Vec<Kind> = Vec::new();
         for chosen in &self.models {
             let more = match chosen {
-                Chosen::All => &Kind::ALL[..],
+                Chosen::All => Kind::ALL,
                 Chosen::One(kind) => std::slice::from_ref(kind),
             };
             for kind in more {

@@ -25,7 +25,7 @@ The name of the file tells the format: .csv, .libsvm and .npy, with .gz after it
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
     /// The simulated set
-    #[arg(value_parser = named(&Simulated::ALL))]
+    #[arg(value_parser = named(Simulated::ALL))]
     name: Simulated,
     /// Rows to draw
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, default_value_t = 10_000)]
