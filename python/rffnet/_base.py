@@ -59,7 +59,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _store(self, given):
         """Keep the constructor's arguments under their own names, as scikit-learn wants them."""
-        vars(self).update((name, given[name]) for name in self._get_param_names())
+        vars(self).update((name, value) for name, value in given.items() if name not in ("self", "__class__"))
 
     @abstractmethod
     def _goal(self, y):

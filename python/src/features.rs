@@ -49,6 +49,12 @@ impl Arrays<'_> {
             ColumnTransform::from_arrays(self.mean.as_slice()?, self.inverse.as_slice()?, warp, bend)
                 .map_err(|why| exception(Error::Shape(why.into())))?;
         let [theta, phase] = [&self.theta, &self.phase].map(|array| array.as_slice());
+        let (d, s) = (self.theta.len(), self.phase.len());
+        if self.omega.shape() != [d, s] {
+            return Err(exception(Error::Shape(format!(
+                "the arrays do not fit {d} columns and {s} features"
+            ))));
+        }
         RandomFeatures::new(self.omega.as_slice()?.to_vec(), phase?.to_vec(), theta?.to_vec())
             .and_then(|features| features.transforms(transforms))
             .map_err(exception)

@@ -3,7 +3,6 @@
 //! So a weight of three means what three copies of the row mean, to the last bit, and copies never stand on both sides
 //! of the split into training and validation rows. Done for few rows, where a single one can change the fit.
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use crate::{Data, Error, Matrix, Target};
@@ -22,13 +21,20 @@ pub(crate) struct Merged {
 /// Few rows with copies among them, or with different weights, as different rows; `None` for all others.
 pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
     let weight = |i: usize| data.weight.map_or(1.0, |w| w[i]);
-    let mut order: Vec<usize> = (0..data.x.rows()).filter(|&i| weight(i) > 0.0).collect();
-    if order.len() > MOST_ROWS {
+    let rows: Vec<usize> = (0..data.x.rows()).filter(|&i| weight(i) > 0.0).collect();
+    if rows.len() > MOST_ROWS {
         return None;
     }
-    let x = Dense { cells: data.x.to_dense(), columns: data.x.columns() };
-    let compare = |a: usize, b: usize| compare(&x, data.y, a, b);
-    let even = order.iter().all(|&i| weight(i) == weight(order[0]));
+    let (mut cells, d) = (Vec::new(), data.x.columns());
+    data.x.for_each_row(&rows, |row| cells.extend_from_slice(row));
+    let row = |at: usize| &cells[at * d..(at + 1) * d];
+    // By columns, then by target.
+    let compare = |a: usize, b: usize| {
+        let columns = row(a).iter().zip(row(b)).map(|(a, b)| a.total_cmp(b));
+        columns.fold(Ordering::Equal, Ordering::then).then_with(|| compare(data.y, rows[a], rows[b]))
+    };
+    let even = rows.iter().all(|&i| weight(i) == weight(rows[0]));
+    let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&a, &b| compare(a, b));
     let copies = order.windows(2).any(|pair| compare(pair[0], pair[1]).is_eq());
     if even && !copies {
@@ -36,43 +42,29 @@ pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
     }
     let mut merged = Merged { x: Vec::new(), values: Vec::new(), codes: Vec::new(), weight: Vec::new() };
     for copies in order.chunk_by(|&a, &b| compare(a, b).is_eq()) {
-        let first = copies[0];
-        merged.x.extend(x.row(first));
+        merged.x.extend(row(copies[0]));
+        let first = rows[copies[0]];
         match data.y {
             Target::Values { values, outputs } => {
                 merged.values.extend(&values[first * outputs..(first + 1) * outputs]);
             }
             Target::Labels { codes, .. } => merged.codes.push(codes[first]),
         }
-        merged.weight.push(copies.iter().map(|&i| weight(i) as f64).sum::<f64>() as f32);
+        merged.weight.push(copies.iter().map(|&at| weight(rows[at]) as f64).sum::<f64>() as f32);
     }
     // Copies of a single row are for the fit to refuse, or to predict as the constant they are.
     (merged.weight.len() > 1).then_some(merged)
 }
 
-/// All rows in memory: they are few.
-struct Dense<'a> {
-    cells: Cow<'a, [f32]>,
-    columns: usize,
-}
-
-impl Dense<'_> {
-    fn row(&self, i: usize) -> &[f32] {
-        &self.cells[i * self.columns..(i + 1) * self.columns]
-    }
-}
-
-/// By columns, then by target.
-fn compare(x: &Dense<'_>, y: Target<'_>, a: usize, b: usize) -> Ordering {
-    let columns = x.row(a).iter().zip(x.row(b)).map(|(a, b)| a.total_cmp(b));
-    columns.into_iter().find(|o| o.is_ne()).unwrap_or_else(|| match y {
+/// Two rows by their targets.
+fn compare(y: Target<'_>, a: usize, b: usize) -> Ordering {
+    match y {
         Target::Labels { codes, .. } => codes[a].cmp(&codes[b]),
         Target::Values { values, outputs } => {
             let row = |i: usize| &values[i * outputs..(i + 1) * outputs];
-            let outputs = row(a).iter().zip(row(b)).map(|(a, b)| a.total_cmp(b));
-            outputs.into_iter().find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+            row(a).iter().zip(row(b)).map(|(a, b)| a.total_cmp(b)).fold(Ordering::Equal, Ordering::then)
         }
-    })
+    }
 }
 
 impl Merged {

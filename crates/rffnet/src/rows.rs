@@ -139,7 +139,7 @@ impl<'a> Matrix<'a> {
                 for rows in rows.chunks(BLOCK) {
                     let block = &mut block[..rows.len() * d];
                     source.read(rows, block);
-                    block.chunks_exact(d).for_each(&mut take);
+                    block.chunks_exact(d.max(1)).for_each(&mut take);
                 }
             }
         }

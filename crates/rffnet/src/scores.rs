@@ -82,12 +82,30 @@ impl Scores {
                     "the model predicts {n} numbers per row but the target has {outputs}"
                 )))
             }
+            Target::Labels { classes, .. } if classes != model.classes() => {
+                Err(Error::Shape("the model was fitted to other classes than the target has".into()))
+            }
             _ => Self::new(&Prediction::of(model, data.x)?, data),
         }
     }
 
     /// Scores predictions against the target of `data`.
     pub fn new(prediction: &Prediction, data: &Data<'_>) -> Result<Self, Error> {
+        let (Prediction::Values(numbers) | Prediction::Probabilities(numbers) | Prediction::Ranks(numbers)) =
+            prediction;
+        let (targets, per_row) = match data.y {
+            Target::Values { values, outputs } => (values.len(), outputs),
+            Target::Labels { codes, classes } => (codes.len() * classes.len(), classes.len()),
+        };
+        let rows = data.x.rows();
+        if targets != rows * per_row
+            || numbers.len() != targets
+            || data.weight.is_some_and(|w| w.len() != rows)
+        {
+            return Err(Error::Shape(format!(
+                "there are {rows} rows; predictions, targets and weights must be for as many"
+            )));
+        }
         match (prediction, data.y) {
             (Prediction::Values(f), Target::Values { values, outputs }) => {
                 // A row's weight is that of each of its outputs.

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
+
 use crate::backend::{self, Backend, GradientBuffers};
 use crate::features::Network;
 use crate::problem::{Columns, Problem};
@@ -72,6 +74,37 @@ fn rows_need_not_be_in_memory() {
     let refused =
         Fit::new(&Params::new()).run(&Data::new(generated, target)).err().expect("a gap").to_string();
     assert!(refused.starts_with("row 8, column 'x4' is missing"), "{refused}");
+}
+
+/// The same rows, read by several threads.
+struct Parallel(Generated);
+
+impl Rows for Parallel {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn columns(&self) -> usize {
+        COLUMNS
+    }
+
+    fn read(&self, rows: &[usize], out: &mut [f32]) {
+        out.par_chunks_mut(COLUMNS).zip(rows).for_each(|(out, &i)| self.0.read(&[i], out));
+    }
+}
+
+/// A thread that waits for a source's own threads may be given another chunk of ours.
+#[test]
+fn a_source_of_rows_may_use_threads() {
+    let (y, generated) = (targets(3000), Generated(3000));
+    let parallel = Parallel(Generated(3000));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().expect("threads");
+    let params = &fits()[1];
+    let fit = |rows: &dyn Rows| {
+        let data = Data::new(Matrix::from_rows(rows), Target::Values { values: &y, outputs: 1 });
+        Fit::new(params).run(&data).expect("can be learned").predict(data.x).expect("finite")
+    };
+    assert_eq!(pool.install(|| fit(&parallel)), fit(&generated));
 }
 
 /// Counts what solvers ask for, and lets the CPU answer.

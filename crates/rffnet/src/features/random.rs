@@ -57,6 +57,9 @@ impl RandomFeatures {
         features: usize,
         seed: u64,
     ) -> Result<Self, Error> {
+        if columns == 0 {
+            return Err(Error::Shape("there is no column to learn from".into()));
+        }
         // A fit refuses the same.
         let params = crate::Params::new().kernel(kernel).sampling(sampling).random_features(features);
         params.check(columns, false, None)?;
@@ -79,6 +82,11 @@ impl RandomFeatures {
         let d = self.theta.len();
         if transforms.len() != d {
             return Err(Error::Shape(format!("there are {} transforms for {d} columns", transforms.len())));
+        }
+        if transforms.iter().any(|t| !t.is_sound()) {
+            return Err(Error::Shape(
+                "a column's transform has an impossible power, range or strength".into(),
+            ));
         }
         self.transforms = Transforms::new(transforms);
         Ok(self)

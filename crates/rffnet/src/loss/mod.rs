@@ -86,7 +86,7 @@ pub trait Loss: Sync {
     /// row.
     fn block(&self, rows: LossRows<'_>, total: &mut f64) {
         let LossRows { y, f, weight, factor, outputs, gradient } = rows;
-        let width = y.len() / weight.len().max(1);
+        let width = (y.len() / weight.len().max(1)).max(1);
         // One number per row is the common case, and worth keeping in registers.
         if (width, outputs) == (1, 1) {
             for (((&y, &f), &weight), out) in y.iter().zip(f).zip(weight).zip(gradient) {
@@ -97,19 +97,22 @@ pub trait Loss: Sync {
             }
             return;
         }
-        let (mut y64, mut f64s, mut g64) = (vec![0.0; width], vec![0.0; outputs], vec![0.0; outputs]);
+        let mut buffer = vec![0.0; width + 2 * outputs];
+        let (y64, rest) = buffer.split_at_mut(width);
+        let (f64s, g64) = rest.split_at_mut(outputs);
         let rows = y.chunks_exact(width).zip(f.chunks_exact(outputs)).zip(weight);
         for (((y, f), &weight), out) in rows.zip(gradient.chunks_exact_mut(outputs)) {
             y64.iter_mut().zip(y).for_each(|(wide, &v)| *wide = v as f64);
             f64s.iter_mut().zip(f).for_each(|(wide, &v)| *wide = v as f64);
-            let loss = self.row(&y64, &f64s, &mut g64);
-            out.iter_mut().zip(&g64).for_each(|(out, g)| *out = (weight as f64 * factor * g) as f32);
+            let loss = self.row(y64, f64s, g64);
+            out.iter_mut().zip(&*g64).for_each(|(out, g)| *out = (weight as f64 * factor * g) as f32);
             *total += weight as f64 * loss;
         }
     }
 }
 
 /// A block of rows whose losses are wanted.
+#[non_exhaustive]
 pub struct LossRows<'a> {
     /// Targets as they are trained on: the class index, or the outputs of a regression.
     pub y: &'a [f32],

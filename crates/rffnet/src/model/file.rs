@@ -57,13 +57,12 @@ impl Model {
         }
         let metadata: Metadata = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let file = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;
-        let tensors = file.tensors().into_iter().map(|(name, view)| {
-            let shape = view.shape().to_vec();
-            let values = TensorValues::from_bytes(view.dtype(), view.data());
-            let strange = || damaged(&format!("tensor '{name}' is {:?} {shape:?}", view.dtype()));
-            Ok(Tensor { values: values.ok_or_else(strange)?, shape, name })
+        // Arrays of other types are none of a model's: a later version may add some.
+        let tensors = file.tensors().into_iter().filter_map(|(name, view)| {
+            let values = TensorValues::from_bytes(view.dtype(), view.data())?;
+            Some(Tensor { values, shape: view.shape().to_vec(), name })
         });
-        Self::from_tensors(metadata, tensors.collect::<Result<_, Error>>()?)
+        Self::from_tensors(metadata, tensors.collect())
     }
 
     /// Writes the model file, whole or not at all.

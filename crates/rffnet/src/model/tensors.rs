@@ -108,7 +108,7 @@ impl Model {
             (Task::Classification, Link::Logistic, 2) => 1,
             (Task::Classification, Link::Softmax, classes) if classes != 2 => classes,
             (Task::Regression, Link::Identity | Link::Log, 0) => {
-                arrays.shape("scale.target_mean").map_or(0, |shape| shape.iter().product())
+                arrays.shape("scale.target_mean").ok().and_then(|shape| cells(shape)).unwrap_or(0)
             }
             _ => return Err(damaged("task, link and classes do not fit together")),
         };
@@ -213,7 +213,7 @@ impl Arrays {
         if values.as_ref().is_some_and(|values| !values.is_finite()) {
             return Err(damaged(&format!("tensor '{name}' is not finite")));
         }
-        let read = values.and_then(read).filter(|v| v.len() == shape.iter().product::<usize>());
+        let read = values.and_then(read).filter(|v| Some(v.len()) == cells(shape));
         read.ok_or_else(|| damaged(&format!("tensor '{name}' is not of its type, or not {shape:?}")))
     }
 
@@ -235,6 +235,11 @@ impl Arrays {
         let bend = self.f32s_if_any("scale.bend", &[d])?;
         ColumnTransform::from_arrays(&mean, &inverse, &warp, &bend).map_err(damaged)
     }
+}
+
+/// Numbers in an array of this shape; none where they cannot be counted.
+fn cells(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1usize, |cells, &n| cells.checked_mul(n))
 }
 
 pub(super) fn damaged(why: &str) -> Error {

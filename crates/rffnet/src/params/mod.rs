@@ -64,7 +64,7 @@ macro_rules! params {
                         let value: Option<$type> = text.parse().ok();
                         self.$field = value.ok_or_else(|| parameter.refusal(text))?.into();
                     })+
-                    _ => unreachable!("every row of the table is a field"),
+                    _ => return Err(Error::Unsupported(format!("there is no parameter '{}'", parameter.key))),
                 }
                 Ok(())
             }

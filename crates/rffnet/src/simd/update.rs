@@ -9,7 +9,7 @@ use super::lanes::Simd;
 pub struct Prox {
     /// Threshold; zero for none.
     pub l1: f32,
-    /// Cholesky; one for none.
+    /// Factor; one for none.
     pub shrink: f32,
 }
 

@@ -14,8 +14,8 @@ use crate::ridge::{Design, DualForm};
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Rows whose outputs are computed before their losses: few enough for their design to stay in the first-level cache.
-const ROWS: usize = 8;
+/// Numbers of the design whose rows' outputs are computed before their losses: they stay in the first-level cache.
+const CACHED: usize = 8192;
 
 pub(crate) struct DesignCache<'a> {
     /// `rows x columns`.
@@ -60,8 +60,9 @@ impl<'a> DesignCache<'a> {
             .zip(rows.par_chunks(block))
             .map(|(z, rows)| {
                 let (mut loss, mut gradient) = (0.0, vec![0.0f32; k * m]);
-                let mut residual = vec![0.0; ROWS * k];
-                for (z, rows) in z.chunks(ROWS * m).zip(rows.chunks(ROWS)) {
+                let some = (CACHED / m).clamp(8, 64);
+                let mut residual = vec![0.0; some * k];
+                for (z, rows) in z.chunks(some * m).zip(rows.chunks(some)) {
                     let heads = b.chunks_exact(m);
                     let f: Vec<f32> =
                         z.chunks_exact(m).flat_map(|z| heads.clone().map(|b| dot(z, b))).collect();

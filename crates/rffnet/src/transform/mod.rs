@@ -58,6 +58,12 @@ impl ColumnTransform {
         })
     }
 
+    /// Whether it can have come from a fit.
+    pub(crate) fn is_sound(&self) -> bool {
+        let strength = self.soft_clip.is_none_or(|strength| strength > 0.0 && strength <= 1.0);
+        strength && self.power.is_none_or(|power| power.is_sound())
+    }
+
     fn is_plain(&self) -> bool {
         self.power.is_none() && self.soft_clip.is_none()
     }

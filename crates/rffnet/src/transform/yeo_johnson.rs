@@ -12,6 +12,7 @@
 
 /// The power transform of one column.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct YeoJohnson {
     /// The power; 1 is a clip.
     pub power: f32,

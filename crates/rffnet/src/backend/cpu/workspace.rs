@@ -30,7 +30,11 @@ thread_local! {
 
 /// Lends this thread's buffers.
 pub(super) fn with_workspace<T>(work: impl FnOnce(&mut Workspace) -> T) -> T {
-    WORKSPACE.with_borrow_mut(work)
+    // Taken, not borrowed: a source of rows or a loss may use threads itself, and this one then helps with another chunk.
+    let mut workspace = WORKSPACE.take();
+    let result = work(&mut workspace);
+    WORKSPACE.set(workspace);
+    result
 }
 
 impl Workspace {
