@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::Folder;
+use rffnet::{PARAMETERS, ValueKind};
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -313,6 +314,30 @@ fn every_flag_is_in_the_tables() {
         }
     }
     assert!(missing.is_empty(), "docs/command.md, \"All flags\" lacks\n{}", missing.join("\n"));
+}
+
+/// Every parameter of the library has a row: its flag, the names it may be set to, its default.
+#[test]
+fn every_parameter_has_a_row() {
+    let page = page("docs/command.md");
+    let rows: Vec<&str> =
+        section(&page, "All flags").lines().filter(|line| line.starts_with("| `--")).collect();
+    for parameter in PARAMETERS {
+        let flag = parameter.flag;
+        // `--alpha L` is not `--alpha-theta L`.
+        let row = rows.iter().find(|row| row.starts_with(&format!("| `--{flag} ")));
+        let row = row.unwrap_or_else(|| panic!("docs/command.md, \"All flags\" lacks --{flag}"));
+        let default = row.trim_end_matches([' ', '|']).rsplit(" | ").next();
+        assert_eq!(default, Some(parameter.default_text().as_str()), "the default of --{flag}");
+        let names = match parameter.value {
+            ValueKind::Name(names) => names(),
+            ValueKind::Switch => vec!["true".into(), "false".into()],
+            _ => Vec::new(),
+        };
+        for name in names {
+            assert!(row.contains(&format!("`{name}`")), "the row of --{flag} lacks `{name}`");
+        }
+    }
 }
 
 /// The long flags of a help text, and the defaults it states.
