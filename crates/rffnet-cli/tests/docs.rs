@@ -421,10 +421,30 @@ fn every_part_of_the_model_file_is_explained() {
     assert_eq!(card["format"], 1, "docs/model-file.md states the format");
 }
 
+/// The map names every source file of the core, tests aside.
+#[test]
+fn the_map_names_every_module() {
+    let map = page("ARCHITECTURE.md");
+    let mut folders = vec![root().join("crates/rffnet/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.to_string_lossy().contains("tests") {
+                let named = ["`", "/"].iter().any(|before| map.contains(&format!("{before}{name}`")));
+                assert!(named, "ARCHITECTURE.md does not name {}", path.display());
+            }
+        }
+    }
+}
+
 /// Links between the pages lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let pages = ["README.md", "docs/command.md", "docs/model-file.md", "docs/paper-preset.md"];
+    let pages =
+        ["README.md", "ARCHITECTURE.md", "docs/command.md", "docs/model-file.md", "docs/paper-preset.md"];
     for name in pages {
         let text = page(name);
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
