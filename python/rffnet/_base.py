@@ -8,17 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rffnet import _rffnet
 from rffnet._callbacks import STACK, CallbackSupportMixin, Watch
 from rffnet._card import model_card
-from rffnet._data import names_of, rows_of, seed_of, threads_of
+from rffnet._data import Rows, names_of, rows_of, seed_of, threads_of
 from rffnet._rffnet import Model
 
-# Parameters that Rust takes under the same name; None leaves the choice to the preset.
-PASSED_ON = (
-    "preset", "solver", "loss", "kernel", "sampling", "init", "n_restarts", "n_random_features", "alpha", "penalty",
-    "alpha_theta", "penalty_theta", "l1_ratio", "lr", "schedule", "batch_size", "max_iter", "n_iter_no_change", "missing",
-    "spectrum", "linear", "committee", "effort", "budget",
-)  # fmt: skip
+# The parameters of a fit, as Rust knows them; None leaves the choice to the preset.
+PARAMETERS = [name for name, *_ in _rffnet.parameters()]
 
 
 class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
@@ -58,36 +55,11 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         n_jobs=None,
         verbose=0,
     ):
-        self.preset = preset
-        self.solver = solver
-        self.loss = loss
-        self.kernel = kernel
-        self.sampling = sampling
-        self.init = init
-        self.n_restarts = n_restarts
-        self.n_random_features = n_random_features
-        self.alpha = alpha
-        self.penalty = penalty
-        self.alpha_theta = alpha_theta
-        self.penalty_theta = penalty_theta
-        self.l1_ratio = l1_ratio
-        self.lr = lr
-        self.schedule = schedule
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.n_iter_no_change = n_iter_no_change
-        self.validation_fraction = validation_fraction
-        self.missing = missing
-        self.spectrum = spectrum
-        self.linear = linear
-        self.committee = committee
-        self.effort = effort
-        self.budget = budget
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._store(locals())
+
+    def _store(self, given):
+        """Keep the constructor's arguments under their own names, as scikit-learn wants them."""
+        vars(self).update((name, given[name]) for name in self._get_param_names())
 
     @abstractmethod
     def _goal(self, y):
@@ -104,9 +76,8 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _options(self):
         """The parameters, for Rust."""
-        options = {name: getattr(self, name) for name in PASSED_ON}
+        options = {name: getattr(self, name, None) for name in PARAMETERS}
         options["seed"] = seed_of(self.random_state)
-        options["validation_fraction"] = self.validation_fraction
         if self.early_stopping not in ("auto", True, False):
             raise ValueError(f"early_stopping is {self.early_stopping!r}; it must be 'auto', True or False")
         if self.early_stopping is False:
@@ -116,7 +87,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _train(self, X, y, weight, *, options=None, before=None):
         """Fit to checked data, from the model `before` if there is one."""
         options = self._options() if options is None else options
-        goal = self._goal(y)
+        rows = Rows(X, self._goal(y), weight, names_of(self))
         if before is None and self.warm_start:
             before = getattr(self, "_model", None)
         epochs = None if options["solver"] in ("auto", "varpro") else options["max_iter"]
@@ -124,10 +95,10 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         threads = threads_of(self.n_jobs)
         if before is None:
             made = 0
-            model = Model.fit(options, X, goal, weight, names_of(self), watch.callback, threads)
+            model = Model.fit(options, rows, watch.callback, threads)
         else:
             made = self.n_iter_
-            model = before.resume(options, X, goal, weight, watch.callback, threads)
+            model = before.resume(options, rows, watch.callback, threads)
         self._adopt(model)
         self.n_iter_ += made
         watch.done(lambda: {name: value for name, value in vars(self).items() if name not in self.get_params()})
@@ -151,8 +122,8 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _adopt(self, model):
         """Take a fitted model and show what is in it."""
         self._model = model
-        card = json.loads(model.card)
-        self._summary, self._plan = card["summary"], card["params"]
+        self._card = json.loads(model.card)
+        self._summary, self._plan = self._card["summary"], self._card["params"]
         self.relevances_ = model.relevances.astype(np.float64)
         self.feature_importances_ = model.importances.astype(np.float64)
         self.n_iter_ = self._summary["epochs"]
@@ -174,12 +145,12 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def head_(self):
-        """Coefficients of the random features, (n_outputs, n_networks * n_random_features_), in units of the output."""
+        """Coefficients of the random features, (n_outputs, n_members * n_random_features_), in units of the output."""
         return self._head()[0]
 
     @property
     def linear_(self):
-        """Coefficients of the standardised columns, (n_outputs, n_features_in_); zeros without linear terms."""
+        """Coefficients of the transformed columns, (n_outputs, n_features_in_); zeros without linear terms."""
         return self._head()[1]
 
     @property

@@ -7,11 +7,11 @@ SHOWN = 20
 
 def model_card(estimator):
     """The card of a fitted estimator."""
-    plan, summary, model = estimator._plan, estimator._summary, estimator._model
-    names, importance = model.feature_names, estimator.feature_importances_
+    card, plan, summary = estimator._card, estimator._plan, estimator._summary
+    names, importance = card["feature_names"], estimator.feature_importances_
     order = np.argsort(-importance, kind="stable")
     facts = [
-        ("task", model.task),
+        ("task", card["task"]),
         ("rows", f"{summary['rows']:,} ({summary['validation_rows']:,} held out)"),
         ("columns", f"{len(names):,}"),
         ("kernel", f"{plan['kernel']}, {estimator.n_random_features_:,} random features"),
@@ -19,8 +19,8 @@ def model_card(estimator):
         ("solver", f"{plan['solver']} ({summary['epochs']} steps, stopped: {summary['stopped']})"),
         ("seed", str(plan["seed"])),
     ]
-    if model.classes:
-        facts.insert(1, ("classes", ", ".join(model.classes)))
+    if card["classes"]:
+        facts.insert(1, ("classes", ", ".join(card["classes"])))
     if summary["validation_loss"] is not None:
         constant = summary["baseline_loss"]
         beside = "" if constant is None else f", where the best constant has {constant:.4g}"

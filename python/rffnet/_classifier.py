@@ -69,39 +69,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         n_jobs=None,
         verbose=0,
     ):
-        super().__init__(
-            preset=preset,
-            solver=solver,
-            loss=loss,
-            kernel=kernel,
-            sampling=sampling,
-            init=init,
-            n_restarts=n_restarts,
-            n_random_features=n_random_features,
-            alpha=alpha,
-            penalty=penalty,
-            alpha_theta=alpha_theta,
-            penalty_theta=penalty_theta,
-            l1_ratio=l1_ratio,
-            lr=lr,
-            schedule=schedule,
-            batch_size=batch_size,
-            max_iter=max_iter,
-            early_stopping=early_stopping,
-            n_iter_no_change=n_iter_no_change,
-            validation_fraction=validation_fraction,
-            missing=missing,
-            spectrum=spectrum,
-            linear=linear,
-            committee=committee,
-            effort=effort,
-            budget=budget,
-            warm_start=warm_start,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.class_weight = class_weight
+        self._store(locals())
 
     def _options(self):
         balanced = isinstance(self.class_weight, str)
@@ -235,7 +203,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         return np.log(self.predict_proba(X))
 
     def decision_function(self, X):
-        """The network's outputs: log-odds of the second class, or one score per class.
+        """The model's outputs: log-odds of the second class, or one score per class.
 
         Parameters
         ----------

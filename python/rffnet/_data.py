@@ -1,10 +1,20 @@
 """From what users have to what Rust takes: C-contiguous float32, copied only where it must be."""
 
 import os
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
+
+
+class Rows(NamedTuple):
+    """What Rust learns from or scores on; `y` is a table of float64, or class codes and the names of the classes."""
+
+    x: np.ndarray
+    y: np.ndarray | tuple[np.ndarray, list[str]]
+    weight: np.ndarray | None = None
+    names: list[str] | None = None
 
 
 def available_memory():

@@ -21,9 +21,9 @@ init : {'constant', 'restarter', 'regressor', 'varpro'}, default=None
 n_restarts : int, default=None
     Random starts that `init='restarter'` tries, ten epochs each; None is 10.
 n_random_features : int, default=None
-    Random features of each network. None: chosen from the shape of the data; 300 with descent.
+    Random features of each member of the ensemble. None: chosen from the shape of the data; 300 with descent.
 alpha : float, default=None
-    Strength of the penalty on the head. None: chosen on held-out rows; 1e-5 with descent, 0.1 in the paper's preset.
+    Strength of the penalty on the head. None: chosen on validation rows; 1e-5 with descent, 0.1 in the paper's preset.
 penalty : {'l2', 'l1', 'elastic-net', 'none'}, default=None
     Its shape.
 alpha_theta : float, default=None
@@ -53,8 +53,8 @@ spectrum : {'fixed', 'learned', 'auto'}, default=None
 linear : bool, default=None
     Linear terms beside the random features (varpro); None is True.
 committee : int, default=None
-    Networks that are averaged (varpro); None is 1, 6 or 8 by effort, up to 8 or 12 where work is left, and 1 where
-    the first leaves next to nothing.
+    Members of the ensemble, whose predictions are averaged (varpro); None is 1, 6 or 8 by effort, up to 8 or 12 where
+    work is left, and 1 where the first explains nearly all.
 effort : {'quick', 'normal', 'thorough'}, default=None
     How much work to do (varpro): a tenth of normal, or five times as much.
 budget : float, default=None
@@ -73,15 +73,15 @@ ATTRIBUTES = """\
 Attributes
 ----------
 relevances_ : ndarray of shape (n_features_in_,)
-    |theta|, the inverse length scale of each standardised column, averaged over the committee.
+    |theta|, the inverse length scale of each standardised column, averaged over the members of the ensemble.
 feature_importances_ : ndarray of shape (n_features_in_,)
     The root mean square slope of the model along each standardised column; the better figure to compare columns by.
 coef_ : ndarray of shape (n_features_in_,)
     The same with the sign of the linear term.
-head_ : ndarray of shape (n_outputs, n_networks * n_random_features_)
+head_ : ndarray of shape (n_outputs, n_members * n_random_features_)
     Coefficients of the random features.
 linear_ : ndarray of shape (n_outputs, n_features_in_)
-    Coefficients of the standardised columns.
+    Coefficients of the transformed columns.
 intercept_ : ndarray of shape (n_outputs,)
     Constant terms.
 n_iter_ : int
@@ -93,7 +93,7 @@ history_ : dict of lists
 validation_loss_ : float or None
     Loss on the held-out rows, in units of the target.
 n_random_features_ : int
-    Random features of each network.
+    Random features of each member of the ensemble.
 n_features_in_ : int
     Columns.
 feature_names_in_ : ndarray of shape (n_features_in_,)

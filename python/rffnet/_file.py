@@ -1,5 +1,7 @@
 """Reading model files."""
 
+import json
+
 import numpy as np
 
 from rffnet._classifier import RFFNetClassifier
@@ -37,41 +39,35 @@ def load(path):
 
 def estimator_of(model):
     """A fitted estimator around a model."""
-    classes = model.classes
-    estimator = RFFNetClassifier() if classes else RFFNetRegressor()
+    card = json.loads(model.card)
+    estimator = RFFNetClassifier() if card["classes"] else RFFNetRegressor()
     estimator._adopt(model)
-    estimator.set_params(**parameters(estimator._plan))
-    if classes:
-        estimator.classes_ = labels_from(classes)
+    estimator.set_params(**parameters(card["params"]))
+    if card["classes"]:
+        estimator.classes_ = labels_from(card["classes"])
     else:
         estimator._flat = model.outputs == 1
-    estimator.n_features_in_ = len(model.feature_names)
-    if model.has_names:
-        estimator.feature_names_in_ = np.asarray(model.feature_names, dtype=object)
+    estimator.n_features_in_ = len(card["feature_names"])
+    if card["named"]:
+        estimator.feature_names_in_ = np.asarray(card["feature_names"], dtype=object)
     return estimator
 
 
 def parameters(plan):
     """The constructor's arguments that lead to this plan."""
-    found = {
-        "preset": plan["preset"],
-        "solver": plan["solver"],
-        "loss": plan["loss"],
-        "kernel": plan["kernel"],
-        "sampling": plan["sampling"],
+    varpro = plan["solver"] == "varpro"
+    same = ["preset", "solver", "loss", "kernel", "sampling", "missing"]
+    same += ["spectrum", "linear", "committee", "effort"] if varpro else ["lr", "schedule", "init"]
+    found = {name: plan[name] for name in same} | {
         "random_state": plan["seed"],
         "max_iter": plan["epochs"],
         "validation_fraction": plan["validation-fraction"],
-        "missing": plan["missing"],
         "n_random_features": plan["fixed-features"],
         "alpha": plan["fixed-alpha"],
     }
     if plan["class-weight"] != "none":
         found["class_weight"] = plan["class-weight"]
-    if plan["solver"] == "varpro":
-        found |= {name: plan[name] for name in ("spectrum", "linear", "committee", "effort")}
-    else:
-        found |= {name: plan[name] for name in ("lr", "schedule", "init")}
+    if not varpro:
         found |= {"batch_size": plan["batch-size"], "n_iter_no_change": plan["patience"]}
         if plan["init"] == "restarter":
             found["n_restarts"] = plan["restarts"]

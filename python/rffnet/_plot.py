@@ -47,7 +47,7 @@ def plot_relevances(estimator, *, kind="importance", max_features=20, ax=None):
         raise ValueError(f"kind is {kind!r}; it must be 'importance' or 'relevance'")
     values = estimator.feature_importances_ if kind == "importance" else estimator.relevances_
     order = np.argsort(-values, kind="stable")[:max_features][::-1]
-    names = estimator._model.feature_names
+    names = estimator._card["feature_names"]
     ax = axes_of(ax)
     ax.barh([names[j] for j in order], values[order])
     ax.set_xlabel(kind)

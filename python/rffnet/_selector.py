@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rffnet._base import RFFNet
 from rffnet._classifier import RFFNetClassifier
-from rffnet._data import rows_of, threads_of, weights_of
+from rffnet._data import Rows, rows_of, threads_of, weights_of
 from rffnet._regressor import RFFNetRegressor
 
 # Fewer rows than this are not split.
@@ -146,8 +146,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if isinstance(estimator, RFFNetClassifier):
             known = np.isin(y, estimator.classes_)
             X, y, weight = X[known], y[known], None if weight is None else np.asarray(weight)[known]
-        goal = estimator._goal(y)
-        return estimator._model.top_k(X, goal, weights_of(weight, X), threads_of(estimator.n_jobs))
+        rows = Rows(X, estimator._goal(y), weights_of(weight, X))
+        return estimator._model.top_k(rows, threads_of(estimator.n_jobs))
 
     def _get_support_mask(self):
         check_is_fitted(self)

@@ -24,7 +24,7 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Features to make.
     relevances : None, float, array-like of shape (n_features,) or fitted estimator, default=None
         theta: one over the length scale of every column, or of each. None is 1. A fitted `RFFNetRegressor` or
-        `RFFNetClassifier` gives its relevances, and the standardisation they belong to.
+        `RFFNetClassifier` gives its relevances, and the column transforms they belong to.
     sampling : {'iid', 'orthogonal'}, default='iid'
         How frequencies are drawn; 'orthogonal' is for the Gaussian kernel.
     random_state : int, RandomState instance or None, default=0
@@ -95,8 +95,7 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         X = rows_of(self, X, reset=True)
         columns = X.shape[1]
-        self._mean, self._inverse = np.zeros(columns, np.float32), np.ones(columns, np.float32)
-        self._warp = self._bend = None
+        self._scale = {"scale.mean": np.zeros(columns, np.float32), "scale.inverse": np.ones(columns, np.float32)}
         self.relevances_ = self._theta(columns)
         self.frequencies_, self.phases_ = _rffnet.frequencies(
             self.kernel, self.sampling, columns, self.n_random_features, seed_of(self.random_state)
@@ -107,9 +106,8 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _theta(self, columns):
         theta = self.relevances
         if hasattr(theta, "relevances_") and hasattr(theta, "_model"):
-            tensors = theta._model.tensors()
-            self._mean, self._inverse = tensors["scale.mean"], tensors["scale.inverse"]
-            self._warp, self._bend = tensors.get("scale.warp"), tensors.get("scale.bend")
+            tensors = theta._model.tensors().items()
+            self._scale = {name: array for name, array in tensors if name.startswith("scale.")}
             theta = theta.relevances_
         elif theta is None or isinstance(theta, Real):
             theta = np.full(columns, 1.0 if theta is None else theta)
@@ -138,6 +136,5 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         check_is_fitted(self)
         X = rows_of(self, X)
-        threads = threads_of(self.n_jobs)
-        scale = (self._mean, self._inverse, self._warp, self._bend)
-        return _rffnet.transform(X, *scale, self.relevances_, self.frequencies_, self.phases_, threads)
+        arrays = {"theta": self.relevances_, "omega": self.frequencies_, "phase": self.phases_}
+        return _rffnet.transform(X, arrays | self._scale, threads_of(self.n_jobs))

@@ -93,7 +93,7 @@ class RFFLayer(nn.Module):
 
 
 class _Network(nn.Module):
-    """One network: features, head and, if wanted, linear terms."""
+    """A member of the ensemble: features, head and, if wanted, linear terms."""
 
     def __init__(self, features, outputs, linear):
         super().__init__()
@@ -106,9 +106,16 @@ class _Network(nn.Module):
         f = self.head(self.features(x))
         return f if self.linear is None else f + self.linear(x)
 
+    def tensors(self):
+        """Views of what is learned, named and shaped as in the model file."""
+        features, head = self.features, self.head
+        tensors = {"theta": features.theta, "omega": features.omega, "phase": features.phase}
+        tensors |= {"beta": head.weight.T, "intercept": head.bias}
+        return tensors if self.linear is None else tensors | {"linear": self.linear.weight.T}
+
 
 class RFFNet(nn.Module):
-    """The paper's network: standardised columns, random features, a linear head.
+    """The paper's network: standardised columns, random features, a linear head; or an ensemble of them.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ class RFFNet(nn.Module):
     out_features : int, default=1
         Outputs: numbers, one logit for two classes, or one logit per class.
     n_random_features : int, default=300
-        Random features of each network.
+        Random features of each member of the ensemble.
     kernel : str, default='gaussian'
         As in `RFFLayer`.
     sampling : str, default='iid'
@@ -125,9 +132,9 @@ class RFFNet(nn.Module):
     linear : bool, default=False
         Linear terms beside the features.
     committee : int, default=1
-        Networks that are averaged.
+        Members of the ensemble, whose outputs are averaged.
     seed : int, default=0
-        The seed of the frequencies; further networks have the seeds that follow.
+        The seed of the frequencies; further members have the seeds that follow.
     device, dtype : optional
         As for any module.
 
@@ -178,30 +185,30 @@ class RFFNet(nn.Module):
 
     @property
     def relevances(self):
-        """|theta|, averaged over the networks, without a gradient."""
+        """|theta|, averaged over the members, without a gradient."""
         return torch.stack([network.features.relevances for network in self.networks]).mean(0)
 
     def forward(self, x):
         """Outputs of rows: numbers or logits, (..., in_features) to (..., out_features)."""
-        return self._outputs(self._standardised(x))
+        return self._outputs(self._transformed(x))
 
-    def _standardised(self, x):
-        """Columns as the networks see them: skewed ones warped, long tails bent (see the model file's page)."""
-        z = self._warped((x - self.mean) * self.inverse)
+    def _transformed(self, x):
+        """The column transforms: standardisation, Yeo-Johnson, soft clip (see the model file's page)."""
+        z = self._yeo_johnson((x - self.mean) * self.inverse)
         near = torch.clamp(z, -1e6, 1e6)
         return torch.where(self.bend > 0, near / torch.sqrt(1 + self.bend * near * near), z)
 
-    def _warped(self, z):
+    def _yeo_johnson(self, z):
         power, low, high, centre, inverse = self.warp
-        warps = power != 0
-        # Columns that are not warped have a range of 0 alone, and here the power 1: gradients stay finite.
-        near, power = torch.clamp(z, low, high), torch.where(warps, power, 1)
+        transforms = power != 0
+        # Columns without a power have a range of 0 alone, and here the power 1: gradients stay finite.
+        near, power = torch.clamp(z, low, high), torch.where(transforms, power, 1)
         side = torch.where(near < 0, -1.0, 1.0).to(z.dtype)
         exponent = torch.where(near < 0, 2 - power, power)
         # (1 + |z|)^e - 1, without the loss of digits where that is small.
         u = side * torch.expm1(exponent * torch.log1p(side * near)) / exponent
         u = torch.where(power == 1, near, u)
-        return torch.where(warps, (u - centre) * inverse, z)
+        return torch.where(transforms, (u - centre) * inverse, z)
 
     def _outputs(self, x):
         f = sum(network(x) for network in self.networks) / len(self.networks)
@@ -211,7 +218,7 @@ class RFFNet(nn.Module):
 
     @classmethod
     def from_estimator(cls, estimator):
-        """The network of a fitted estimator, standardisation included.
+        """The network of a fitted estimator, column transforms included.
 
         Parameters
         ----------
@@ -232,26 +239,16 @@ class RFFNet(nn.Module):
         columns, features = omega.shape[-2:]
         outputs = tensors["intercept"].shape[-1]
         net = cls(columns, outputs, features, linear="linear" in tensors, committee=members, dtype=torch.float32)
-        part = {name: value if stacked else value[None] for name, value in tensors.items()}
-        # The head is stated for features with another factor in the paper's preset.
-        factor = card["feature_scale"] / math.sqrt(2 / features)
         with torch.no_grad():
             for m, network in enumerate(net.networks):
                 network.features.kernel = card["kernel"]
-                network.features.theta.copy_(part["theta"][m])
-                network.features.omega.copy_(omega[m] if stacked else omega)
-                network.features.phase.copy_(part["phase"][m])
-                network.head.weight.copy_(factor * part["beta"][m].T)
-                network.head.bias.copy_(part["intercept"][m])
-                if network.linear is not None:
-                    network.linear.weight.copy_(part["linear"][m].T)
-            net.mean.copy_(tensors["scale.mean"])
-            net.inverse.copy_(tensors["scale.inverse"])
-            for name in ("warp", "bend"):
-                if f"scale.{name}" in tensors:
-                    getattr(net, name).copy_(tensors[f"scale.{name}"])
-            net.target_mean.copy_(tensors["scale.target_mean"])
-            net.target_scale.copy_(tensors["scale.target_scale"])
+                for name, tensor in network.tensors().items():
+                    tensor.copy_(tensors[name][m] if stacked else tensors[name])
+                # The head is stated for features with another factor in the paper's preset.
+                network.head.weight *= card["feature_scale"] / math.sqrt(2 / features)
+            for name, tensor in net._scale().items():
+                if name in tensors:
+                    tensor.copy_(tensors[name])
             if card["guard"]:
                 low, high = zip(*card["guard"], strict=True)
                 net.low.copy_(torch.tensor(low))
@@ -288,7 +285,7 @@ class RFFNet(nn.Module):
                 f"{like.n_features_in_} and {like._model.outputs}"
             )
         rows = torch.from_numpy(np.ascontiguousarray(like._rows(X)))
-        tensors = net._tensors() | {"importance": net._importances(rows)}
+        tensors = like._model.tensors() | net._tensors() | {"importance": net._importances(rows)}
         card = json.loads(like._model.card)
         features = net.networks[0].features.out_features
         card["feature_scale"] = math.sqrt(2 / features)
@@ -296,7 +293,7 @@ class RFFNet(nn.Module):
         card["params"]["random-features"] = features
         bounded = bool(torch.isfinite(net.low).all() and torch.isfinite(net.high).all())
         card["guard"] = list(zip(net.low.tolist(), net.high.tolist(), strict=True)) if bounded else []
-        made = estimator_of(like._model.with_tensors(tensors, json.dumps(card)))
+        made = estimator_of(_rffnet.Model.from_tensors(json.dumps(card), tensors))
         for name in ("feature_names_in_", "classes_", "_flat"):
             if hasattr(like, name):
                 setattr(made, name, getattr(like, name))
@@ -304,33 +301,27 @@ class RFFNet(nn.Module):
 
     def _tensors(self):
         """As the model file has them."""
+        members = [network.tensors() for network in self.networks]
 
-        def stack(part):
-            parts = [part(network).detach().numpy() for network in self.networks]
+        def stack(name):
+            parts = [member[name].detach().numpy() for member in members]
             return np.ascontiguousarray(np.stack(parts) if len(parts) > 1 else parts[0])
 
-        tensors = {
-            "theta": stack(lambda n: n.features.theta),
-            "omega": stack(lambda n: n.features.omega),
-            "phase": stack(lambda n: n.features.phase),
-            "beta": stack(lambda n: n.head.weight.T),
-            "intercept": stack(lambda n: n.head.bias),
-            "scale.mean": self.mean.numpy(),
-            "scale.inverse": self.inverse.numpy(),
-            "scale.target_mean": self.target_mean.double().numpy(),
-            "scale.target_scale": self.target_scale.double().numpy(),
-        }
-        if bool((self.warp[0] != 0).any()):
-            tensors["scale.warp"] = self.warp.numpy()
-        if bool((self.bend > 0).any()):
-            tensors["scale.bend"] = self.bend.numpy()
-        if self.networks[0].linear is not None:
-            tensors["linear"] = stack(lambda n: n.linear.weight.T)
+        tensors = {name: stack(name) for name in members[0]}
+        for name, tensor in self._scale().items():
+            # The model file leaves out transforms that no column has.
+            if name not in ("scale.warp", "scale.bend") or bool((tensor != 0).any()):
+                tensors[name] = (tensor.double() if "target" in name else tensor).numpy()
         return tensors
 
+    def _scale(self):
+        """The buffers of the column transforms and of the target, named as in the model file."""
+        names = ("mean", "inverse", "warp", "bend", "target_mean", "target_scale")
+        return {f"scale.{name}": getattr(self, name) for name in names}
+
     def _importances(self, rows):
-        """Root mean square slopes along the standardised columns."""
-        rows = self._standardised(rows).requires_grad_()
+        """Root mean square slopes along the transformed columns."""
+        rows = self._transformed(rows).requires_grad_()
         squares = torch.zeros(rows.shape[1])
         self.train()
         outputs = self._outputs(rows)

@@ -5,36 +5,24 @@ use std::io;
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
-use rffnet::Error;
+use rffnet::{Error, PARAMETERS};
 
-/// How the library and the command spell a parameter, and how Python does.
-const SPELLING: [(&str, &str); 10] = [
-    ("alpha-theta", "alpha_theta"),
-    ("penalty-theta", "penalty_theta"),
-    ("l1-ratio", "l1_ratio"),
-    ("batch-size", "batch_size"),
-    ("validation-fraction", "validation_fraction"),
-    ("class-weight", "class_weight"),
-    ("patience", "n_iter_no_change"),
-    ("restarts", "n_restarts"),
-    ("epochs", "max_iter"),
-    ("features", "n_random_features"),
-];
-/// Those that are not also words of a sentence.
-const UNMISTAKABLE: usize = 8;
+/// Parameters whose names in the library's messages are also words of a sentence.
+const WORDS: [&str; 2] = ["epochs", "features"];
 
 pub(crate) fn exception(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::Io { source, .. } => io::Error::new(source.kind(), text).into(),
         Error::Parameter { name, value, need } => {
-            let name = SPELLING.iter().find(|(theirs, _)| *theirs == name).map_or(name, |(_, ours)| ours);
+            let name = PARAMETERS.iter().find(|p| p.flag == name).map_or(name, |p| p.python);
             PyValueError::new_err(format!("{name} is {value}; it must be {need}"))
         }
         // These speak of parameters alone; others may name a column or a class, whose name stays as it is.
-        Error::Unsupported(_) => PyValueError::new_err(
-            SPELLING[..UNMISTAKABLE].iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours)),
-        ),
+        Error::Unsupported(_) => {
+            let spelled = PARAMETERS.iter().filter(|p| p.flag != p.python && !WORDS.contains(&p.flag));
+            PyValueError::new_err(spelled.fold(text, |text, p| text.replace(p.flag, p.python)))
+        }
         _ => PyValueError::new_err(text),
     }
 }

@@ -4,11 +4,11 @@
 //! its own, without the GIL; a panic becomes a `RuntimeError`.
 #![cfg(feature = "extension-module")]
 
+mod data;
 mod error;
 mod features;
 mod model;
 mod options;
-mod target;
 mod work;
 
 use std::ffi::OsString;
@@ -35,8 +35,8 @@ fn _rffnet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(panic, module)?)?;
-    module.add_function(wrap_pyfunction!(model::fit_seconds, module)?)?;
     module.add_function(wrap_pyfunction!(features::frequencies, module)?)?;
     module.add_function(wrap_pyfunction!(features::transform, module)?)?;
+    module.add_function(wrap_pyfunction!(options::parameters, module)?)?;
     module.add_function(wrap_pyfunction!(work::threads, module)?)
 }

@@ -19,6 +19,9 @@ use crate::error::{exception, panicked};
 /// How often Python is asked whether Ctrl-C was pressed.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// How many threads to work with; None is what [`threads`] says.
+pub(crate) type Threads = Option<usize>;
+
 /// The pools made so far, by size, and the process they belong to.
 static POOLS: Mutex<(u32, Vec<Arc<ThreadPool>>)> = Mutex::new((0, Vec::new()));
 
@@ -32,7 +35,7 @@ pub(crate) fn threads() -> usize {
 }
 
 /// A pool of so many threads. Threads do not survive a fork, so a child process makes its own.
-fn pool(size: Option<usize>) -> PyResult<Arc<ThreadPool>> {
+fn pool(size: Threads) -> PyResult<Arc<ThreadPool>> {
     let size = size.unwrap_or_else(threads);
     let make = || {
         let pool = ThreadPoolBuilder::new().num_threads(size).thread_name(|i| format!("rffnet-{i}")).build();
@@ -57,7 +60,7 @@ fn pool(size: Option<usize>) -> PyResult<Arc<ThreadPool>> {
 /// Runs `work` on `threads` threads, without the GIL.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
-    threads: Option<usize>,
+    threads: Threads,
     work: impl FnOnce() -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let pool = pool(threads)?;
@@ -65,27 +68,20 @@ pub(crate) fn run<T: Send>(
     outcome.map_err(panicked)?.map_err(exception)
 }
 
-/// What the thread that works tells the one that waits.
-enum Event<T> {
-    Epoch(Progress),
-    Done(thread::Result<Result<T, Error>>),
-}
-
-/// The observer of a fit: breaks when the waiting thread says so.
-pub(crate) struct FitObserver<'a, T> {
+/// The observer of a fit: tells the waiting thread of each epoch, and breaks when that one says so.
+pub(crate) struct FitObserver<'a> {
     interrupted: &'a AtomicBool,
-    /// Only with a callback: where epochs are told, and where the answer comes from.
-    callback: Option<(Sender<Event<T>>, Receiver<bool>)>,
+    tell: Sender<Progress>,
+    /// What the callback says; none without a callback, and then nothing is told.
+    answer: Option<Receiver<bool>>,
 }
 
-impl<T> Observer for FitObserver<'_, T> {
+impl Observer for FitObserver<'_> {
     fn epoch(&mut self, progress: &Progress) -> ControlFlow<()> {
-        let stop = match &self.callback {
-            Some((tell, answer)) => {
-                tell.send(Event::Epoch(*progress)).is_err() || answer.recv().unwrap_or(true)
-            }
-            None => false,
-        };
+        let stop = self
+            .answer
+            .as_ref()
+            .is_some_and(|answer| self.tell.send(*progress).is_err() || answer.recv().unwrap_or(true));
         if stop || self.interrupted.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -98,29 +94,25 @@ impl<T> Observer for FitObserver<'_, T> {
 /// `callback(epoch, epochs, train_loss, validation_loss)`, which stops the fit by returning true.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
-    threads: Option<usize>,
+    threads: Threads,
     callback: Option<&Py<PyAny>>,
-    work: impl FnOnce(&mut FitObserver<'_, T>) -> Result<T, Error> + Send,
+    work: impl FnOnce(&mut FitObserver<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let pool = pool(threads)?;
     let interrupted = AtomicBool::new(false);
     let (tell, told) = channel();
     let (reply, answer) = channel();
-    let mut observer =
-        FitObserver { interrupted: &interrupted, callback: callback.map(|_| (Sender::clone(&tell), answer)) };
+    let mut observer = FitObserver { interrupted: &interrupted, tell, answer: callback.map(|_| answer) };
     let (pool, interrupted) = (&pool, &interrupted);
     let (raised, outcome) = py.detach(move || {
-        let mut raised: Option<PyErr> = None;
-        let outcome = pool.in_place_scope(|scope| {
-            scope.spawn(move |_| {
-                let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut observer)));
-                // The receiver outlives this scope.
-                let _ = tell.send(Event::Done(outcome));
-            });
+        let (mut raised, mut outcome) = (None, None);
+        let done = &mut outcome;
+        pool.in_place_scope(|scope| {
+            // The observer goes with the work: the channel ends when that does.
+            scope.spawn(move |_| *done = Some(catch_unwind(AssertUnwindSafe(move || work(&mut observer)))));
             loop {
                 match told.recv_timeout(PAUSE) {
-                    Ok(Event::Done(outcome)) => return Some(outcome),
-                    Ok(Event::Epoch(progress)) => {
+                    Ok(progress) => {
                         let stop = Python::attach(|py| call(py, callback, &progress));
                         let stop = stop.unwrap_or_else(|error| {
                             raised.get_or_insert(error);
@@ -135,7 +127,7 @@ pub(crate) fn watched<T: Send>(
                             interrupted.store(true, Ordering::Relaxed);
                         }
                     }
-                    Err(RecvTimeoutError::Disconnected) => return None,
+                    Err(RecvTimeoutError::Disconnected) => break,
                 }
             }
         });

@@ -5,11 +5,14 @@ import doctest
 import importlib
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 import rffnet
+from rffnet import _rffnet
+from rffnet._docs import PARAMETERS
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/python.md", "docs/coming-from.md"]
@@ -63,6 +66,57 @@ def test_docstrings(thing, tmp_path, monkeypatch):
             assert re.search(rf"^\**{parameter} :", text, flags=re.MULTILINE), f"{thing.__name__}.{name}: {parameter}"
 
 
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_examples(example, tmp_path, monkeypatch, capsys):
+    """Programs to copy: short, and they run as they stand."""
+    monkeypatch.chdir(tmp_path)
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 40
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+# Arguments that are Python's own; all others are parameters of the library's table.
+PYTHONS_OWN = {"early_stopping", "warm_start", "random_state", "n_jobs", "verbose"}
+TABLE = {name: (kind, choices, help) for name, kind, choices, help in _rffnet.parameters()}
+# scikit-learn has a dictionary or None where the command has a name.
+CLASS_WEIGHT = {"class_weight"}
+
+
+@pytest.mark.parametrize("estimator", [rffnet.RFFNetRegressor, rffnet.RFFNetClassifier])
+def test_constructors_take_the_parameters_of_the_table(estimator):
+    table = set(TABLE) - (CLASS_WEIGHT if estimator is rffnet.RFFNetRegressor else set())
+    assert set(inspect.signature(estimator).parameters) == table | PYTHONS_OWN
+    assert len(TABLE) > 20 and all(help for _, _, help in TABLE.values())
+
+
+def test_documentation_and_stubs_name_the_choices_of_the_table():
+    documented = dict(re.findall(r"^(\w+) : (.*)$", PARAMETERS, flags=re.MULTILINE))
+    assert set(documented) == set(TABLE) - CLASS_WEIGHT | PYTHONS_OWN
+    stub = (Path(rffnet.__file__).parent / "__init__.pyi").read_text()
+    literals = re.findall(r"^(\w+): TypeAlias = Literal\[(.*)\]", stub, flags=re.MULTILINE)
+    aliases = {name: set(re.findall(r'"(.*?)"', text)) for name, text in literals}
+    typed = dict(re.findall(r"^        (\w+): (\w+)", stub, flags=re.MULTILINE))
+    types = {"whole number": "int", "number": "float", "switch": "bool", "loss": "str"}
+    for name in TABLE.keys() - CLASS_WEIGHT:
+        kind, choices, _ = TABLE[name]
+        if kind == "name":
+            assert set(re.findall(r"'([^']+)'", documented[name].split("}")[0])) == set(choices), name
+            assert aliases[typed[name]] == set(choices), name
+        else:
+            assert documented[name].startswith(types[kind]) and typed[name] == types[kind], name
+
+
+def test_pages_name_the_parameters_of_the_table():
+    """Arguments and texts of every call of an estimator in the documentation."""
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for arguments in re.findall(r"RFFNet(?:Regressor|Classifier)\(([^()]*)\)", text):
+            for name, value in re.findall(r"(\w+)=([^,]+)", arguments):
+                assert name in TABLE or name in PYTHONS_OWN, (page, name)
+                choices = TABLE[name][1] if name in TABLE else []
+                assert not choices or ast.literal_eval(value) in choices, (page, name, value)
+
+
 def test_the_torch_docstrings():
     pytest.importorskip("torch", reason="PyTorch is not installed")
     module = importlib.import_module("rffnet.torch")
@@ -72,8 +126,6 @@ def test_the_torch_docstrings():
 
 def test_the_stubs_say_what_there_is():
     """Names of the compiled part; of the public part, every method with its arguments and defaults."""
-    from rffnet import _rffnet
-
     folder = Path(rffnet.__file__).parent
     stub = (folder / "_rffnet.pyi").read_text()
     for name in [*dir(_rffnet), *dir(_rffnet.Model)]:

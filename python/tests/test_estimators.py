@@ -58,7 +58,7 @@ class TestInputs:
         table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
         model = quick().fit(table, y)
         assert model.feature_names_in_.tolist() == list("abcde")
-        assert model._model.feature_names == list("abcde")
+        assert model._card["feature_names"] == list("abcde")
         assert np.array_equal(model.predict(table), quick().fit(X, y).predict(X))
 
     def test_integers_and_truth_values(self):

@@ -83,7 +83,7 @@ def skew(x):
 # The target, further flags and, where columns are not normal, what makes them so.
 CASES = {
     "default": (prices, []),
-    "one network, spectrum learned": (prices, ["--spectrum", "learned", "--committee", "1"]),
+    "single model, spectrum learned": (prices, ["--spectrum", "learned", "--committee", "1"]),
     "no linear terms": (prices, ["--linear", "false", "--committee", "2", "--features", "70"]),
     "descent": (prices, ["--solver", "adam"]),
     "laplace": (prices, ["--kernel", "laplace"]),

@@ -14,6 +14,7 @@ from rffnet import (
     plot_path,
     plot_relevances,
 )
+from rffnet._data import Rows
 
 
 class TestTopK:
@@ -63,7 +64,7 @@ class TestTopK:
         np.save(tmp_path / "rest.npy", np.column_stack([X[200:], y[200:]]).astype(np.float64))
         run = [sys.executable, "-m", "rffnet", "select", tmp_path / "m.rffnet", tmp_path / "rest.npy", "--json"]
         printed = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
-        order, scores, best = model._model.top_k(X[200:], np.ascontiguousarray(y[200:, None]))
+        order, scores, best = model._model.top_k(Rows(X[200:], np.ascontiguousarray(y[200:, None])))
         assert [-step["score"] for step in printed["path"]] == scores
         assert printed["selected"] == [f"x{j + 1}" for j in order[:best]]
 
@@ -135,7 +136,7 @@ class TestTransformer:
         z = z / np.sqrt(1 + bend * z * z)
         expected = np.sqrt(2 / 60) * np.cos((z * features.relevances_) @ features.frequencies_ + features.phases_)
         assert np.allclose(features.transform(X), expected, atol=1e-5)
-        features._warp = features._warp[:4]
+        features._scale["scale.warp"] = features._scale["scale.warp"][:4]
         with pytest.raises(ValueError, match="do not fit"):
             features.transform(X)
 

@@ -113,10 +113,10 @@ def test_gradients_of_skewed_columns():
     net.warp.copy_(torch.stack([power, *(power != 0) * torch.tensor([[-2.0], [3.0], [0.3], [1.7]])]))
     net.bend[3] = 0.1
     x = torch.linspace(-1.9, 2.9, 9, dtype=torch.float64)[:, None].repeat(1, 6).requires_grad_()
-    assert torch.autograd.gradcheck(net._standardised, x)
+    assert torch.autograd.gradcheck(net._transformed, x)
     # At 0, beyond the range, and far out.
     x = torch.tensor([0.0, -5.0, 5.0, 1e30, -1e30], dtype=torch.float64)[:, None].repeat(1, 6).requires_grad_()
-    z = net._standardised(x)
+    z = net._transformed(x)
     z.sum().backward()
     assert torch.isfinite(z).all() and torch.isfinite(x.grad).all()
     assert torch.equal(z[:, 0], x[:, 0]) and (x.grad[:, 0] == 1).all()

@@ -1,5 +1,7 @@
 //! An ONNX graph under construction, and its bytes. Field numbers are those of `onnx.proto`.
 
+use rffnet::ColumnTransform;
+
 use crate::proto::Message;
 
 /// The version of the file's layout, and of the operators: both are old enough for every runtime in use.
@@ -53,6 +55,26 @@ impl Graph {
 
     pub(crate) fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
         self.raw(name, Type::Double, shape, values.iter().flat_map(|v| v.to_le_bytes()).collect())
+    }
+
+    /// One number for each column, of its transform.
+    pub(crate) fn columns(
+        &mut self,
+        name: &str,
+        of: &[ColumnTransform],
+        number: impl Fn(&ColumnTransform) -> f32,
+    ) -> Value {
+        self.floats(name, &[of.len()], &of.iter().map(number).collect::<Vec<_>>())
+    }
+
+    /// The same in 64 bits.
+    pub(crate) fn wide_columns(
+        &mut self,
+        name: &str,
+        of: &[ColumnTransform],
+        number: impl Fn(&ColumnTransform) -> f64,
+    ) -> Value {
+        self.doubles(name, &[of.len()], &of.iter().map(number).collect::<Vec<_>>())
     }
 
     pub(crate) fn integers(&mut self, name: &str, values: &[i64]) -> Value {

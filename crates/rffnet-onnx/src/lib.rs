@@ -21,44 +21,40 @@
 //! The metadata hold `task`, `kernel`, and as JSON lists `feature_names` and `classes`. Operators are those of
 //! `ai.onnx`, version 17. The same model gives the same bytes.
 //!
-//! The graph computes as the model does: cosines in 32 bits, what follows the average over networks in 64. Sums may be
-//! rounded in another order, so results agree to some 1e-6 of the target's spread, and less well where relevances or
-//! rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a row: a missing cell (unless
-//! the model was fitted with `missing = mean`) and an infinite one make predictions and probabilities NaN where the model
-//! looks at that column, and a label then means nothing. In a column that the model cuts off, evens or bends, an infinite
-//! cell is a very large one.
+//! The graph computes as the model does: cosines in 32 bits, what follows the average over the members of the ensemble
+//! in 64. Sums may be rounded in another order, so results agree to some 1e-6 of the target's spread, and less well
+//! where relevances or rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a
+//! row: a missing cell (unless the model was fitted with `missing = mean`) and an infinite one make predictions and
+//! probabilities NaN where the model looks at that column, and a label then means nothing. In a column that is clipped,
+//! soft-clipped or has a Yeo-Johnson transform, an infinite cell is a very large one.
 #![deny(missing_docs)]
 
 mod graph;
-mod parts;
 mod proto;
 
-use rffnet::{Error, Link, Model, Task};
+use rffnet::{ColumnTransform, Error, Link, MemberTensors, Missing, Model, Task, YeoJohnson};
 
 use crate::graph::{Dim, Graph, Type, Value};
-use crate::parts::{Network, Parts};
 
 /// Protobuf's limit for one message.
 const LARGEST: usize = i32::MAX as usize;
 
 /// The model as the bytes of an ONNX file.
 pub fn to_onnx(model: &Model) -> Result<Vec<u8>, Error> {
-    let parts = Parts::of(model)?;
-    let card = &parts.card;
     let mut graph = Graph::default();
-    let rows = graph.input("X", Type::Float, &[Dim::Rows, Dim::Fixed(parts.columns())]);
-    let z = standardised(&mut graph, &parts, &rows);
-    let decision = decision(&mut graph, &parts, &z);
-    match card.task {
-        Task::Regression => predictions(&mut graph, &parts, &decision),
-        Task::Classification => classes(&mut graph, &parts, &decision),
+    let x = graph.input("X", Type::Float, &[Dim::Rows, Dim::Fixed(model.feature_names().len())]);
+    let z = transformed(&mut graph, model, &x);
+    let decision = decision(&mut graph, model, &z);
+    match model.task() {
+        Task::Regression => predictions(&mut graph, model, &decision),
+        Task::Classification => classes(&mut graph, model, &decision),
     }
     let list = |texts: &[String]| serde_json::Value::from(texts).to_string();
     let properties = [
-        ("task", card.task.to_string()),
-        ("kernel", card.kernel.clone()),
-        ("feature_names", list(&card.feature_names)),
-        ("classes", list(&card.classes)),
+        ("task", model.task().to_string()),
+        ("kernel", model.kernel().into()),
+        ("feature_names", list(model.feature_names())),
+        ("classes", list(model.classes())),
     ];
     let bytes = graph.into_bytes("A kernel machine of random Fourier features.", &properties);
     if bytes.len() > LARGEST {
@@ -70,156 +66,158 @@ pub fn to_onnx(model: &Model) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Standardised columns, in the model's own order of operations: the same numbers to the last bit, or nearly so where
-/// they are warped.
-fn standardised(graph: &mut Graph, parts: &Parts, x: &Value) -> Value {
-    let d = parts.columns();
-    let mean = graph.floats("mean", &[d], &parts.mean);
-    let inverse = graph.floats("inverse", &[d], &parts.inverse);
+/// The column transforms, in the model's own order of operations: the same numbers to the last bit, or nearly so where
+/// there is a power.
+fn transformed(graph: &mut Graph, model: &Model, x: &Value) -> Value {
+    let columns = model.transforms();
+    let mean = graph.columns("mean", columns, |c| c.mean);
+    let inverse = graph.columns("inverse", columns, |c| c.inverse);
     let centred = graph.node("Sub", &[x, &mean], "centred");
     let z = graph.node("Mul", &[&centred, &inverse], "standardised");
-    let shaped = match &parts.warp {
-        Some(warp) => warped(graph, warp, &z),
-        None => z.clone(),
-    };
-    let z = if parts.card.fills_in() {
+    let mut v =
+        if columns.iter().any(|c| c.power.is_some()) { yeo_johnson(graph, columns, &z) } else { z.clone() };
+    if model.plan().common.missing == Missing::Mean {
         let zero = graph.floats("zero", &[], &[0.0]);
         let missing = graph.node("IsNaN", &[&z], "missing");
-        graph.node("Where", &[&missing, &zero, &shaped], "filled")
-    } else {
-        shaped
-    };
-    match &parts.bend {
-        Some(bend) => bent(graph, bend, &z),
-        None => z,
+        v = graph.node("Where", &[&missing, &zero, &v], "filled");
     }
+    if columns.iter().any(|c| c.soft_clip.is_some()) { soft_clip(graph, columns, &v) } else { v }
 }
 
-/// Columns cut off at their range and then, but for those that are only cut: `((1 + |z|)^e - 1) / e` with the sign of z,
-/// standardised; e is the power p, or 2 - p where z is negative. That in 64 bits, as in the model. What is computed beside a
-/// column that is only cut, with the power 1, is not looked at.
-fn warped(graph: &mut Graph, warp: &[f32], z: &Value) -> Value {
-    let d = warp.len() / 5;
-    let [power, low, high, centre, inverse] = [0, 1, 2, 3, 4].map(|i| &warp[i * d..(i + 1) * d]);
-    let end = |ends: &[f32], none: f32| -> Vec<f32> {
-        ends.iter().zip(power).map(|(&end, &p)| if p == 0.0 { none } else { end }).collect()
-    };
-    let highest = graph.floats("warp_high", &[d], &end(high, f32::INFINITY));
-    let lowest = graph.floats("warp_low", &[d], &end(low, f32::NEG_INFINITY));
-    let cut = graph.node("Max", &[z, &lowest], "not_below_range");
-    let cut = graph.node("Min", &[&cut, &highest], "in_range");
+/// The power of a column that is more than clipped.
+fn power(column: &ColumnTransform) -> Option<f32> {
+    column.power.filter(|p| (p.power, p.centre, p.inverse) != (1.0, 0.0, 1.0)).map(|p| p.power)
+}
 
-    let only_cut = |j: usize| power[j] == 0.0 || (power[j], centre[j], inverse[j]) == (1.0, 0.0, 1.0);
-    if (0..d).all(only_cut) {
-        return cut;
+/// Columns clipped to their range and then, but for those that are only clipped: `((1 + |z|)^e - 1) / e` with the sign of z,
+/// standardised; e is the power p, or 2 - p where z is negative. That in 64 bits, as in the model. What is computed beside a
+/// column that is only clipped, with the power 1, is not looked at.
+fn yeo_johnson(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Value {
+    let number = |part: fn(YeoJohnson) -> f32| move |c: &ColumnTransform| c.power.map_or(0.0, part).into();
+    let highest = graph.columns("range_high", columns, |c| c.power.map_or(f32::INFINITY, |p| p.high));
+    let lowest = graph.columns("range_low", columns, |c| c.power.map_or(f32::NEG_INFINITY, |p| p.low));
+    let clipped = graph.node("Max", &[z, &lowest], "not_below_range");
+    let clipped = graph.node("Min", &[&clipped, &highest], "in_range");
+    if columns.iter().all(|c| power(c).is_none()) {
+        return clipped;
     }
-    let wide = |numbers: &[f32]| -> Vec<f64> { numbers.iter().map(|&v| v.into()).collect() };
-    let power: Vec<f32> = (0..d).map(|j| if only_cut(j) { 0.0 } else { power[j] }).collect();
-    let up: Vec<f64> = power.iter().map(|&p| if p == 0.0 { 1.0 } else { p.into() }).collect();
-    let (down, minus_down): (Vec<f64>, Vec<f64>) = up.iter().map(|p| (2.0 - p, p - 2.0)).unzip();
-    let power = graph.floats("warp_power", &[d], &power);
-    let (up, down) = (graph.doubles("warp_up", &[d], &up), graph.doubles("warp_down", &[d], &down));
-    let minus_down = graph.doubles("warp_minus_down", &[d], &minus_down);
-    let centre = graph.doubles("warp_centre", &[d], &wide(centre));
-    let inverse = graph.doubles("warp_inverse", &[d], &wide(inverse));
-    let (none, one) = (graph.floats("warp_none", &[], &[0.0]), graph.doubles("warp_one", &[], &[1.0]));
-    let straight = graph.node("Equal", &[&power, &none], "straight");
-    let negative = graph.node("Less", &[&cut, &none], "negative");
+    let exponent = |c: &ColumnTransform| f64::from(power(c).unwrap_or(1.0));
+    let powers = graph.columns("power", columns, |c| power(c).unwrap_or(0.0));
+    let up = graph.wide_columns("exponent_above", columns, exponent);
+    let down = graph.wide_columns("exponent_below", columns, |c| 2.0 - exponent(c));
+    let minus_down = graph.wide_columns("minus_exponent_below", columns, |c| exponent(c) - 2.0);
+    let centre = graph.wide_columns("power_mean", columns, number(|p| p.centre));
+    let inverse = graph.wide_columns("power_inverse", columns, number(|p| p.inverse));
+    let (none, one) = (graph.floats("power_none", &[], &[0.0]), graph.doubles("power_one", &[], &[1.0]));
+    let straight = graph.node("Equal", &[&powers, &none], "straight");
+    let negative = graph.node("Less", &[&clipped, &none], "negative");
     let exponent = graph.node("Where", &[&negative, &down, &up], "exponent");
     let divisor = graph.node("Where", &[&negative, &minus_down, &up], "divisor");
-    let size = graph.node("Abs", &[&cut], "size");
+    let size = graph.node("Abs", &[&clipped], "size");
     let size = graph.cast(&size, Type::Double, "wide_size");
     let size = graph.node("Add", &[&one, &size], "one_size");
     let u = graph.node("Pow", &[&size, &exponent], "powered");
     let u = graph.node("Sub", &[&u, &one], "powered_less_one");
     let u = graph.node("Div", &[&u, &divisor], "power_transform");
-    let u = graph.node("Sub", &[&u, &centre], "warp_centred");
-    let u = graph.node("Mul", &[&u, &inverse], "warp_standardised");
-    let u = graph.cast(&u, Type::Float, "warped");
-    graph.node("Where", &[&straight, &cut, &u], "evened")
+    let u = graph.node("Sub", &[&u, &centre], "power_centred");
+    let u = graph.node("Mul", &[&u, &inverse], "power_standardised");
+    let u = graph.cast(&u, Type::Float, "power_narrow");
+    graph.node("Where", &[&straight, &clipped, &u], "yeo_johnson")
 }
 
-/// `z / sqrt(1 + bend z^2)`; z is cut off where its square would overflow, in bent columns alone.
-fn bent(graph: &mut Graph, bend: &[f32], z: &Value) -> Value {
-    let d = bend.len();
-    let limits: Vec<f32> = bend.iter().map(|&b| if b > 0.0 { 1e6 } else { f32::INFINITY }).collect();
-    let lowest: Vec<f32> = limits.iter().map(|l| -l).collect();
-    let (highest, lowest) = (graph.floats("far", &[d], &limits), graph.floats("far_below", &[d], &lowest));
-    let cut = graph.node("Min", &[z, &highest], "not_too_high");
-    let cut = graph.node("Max", &[&cut, &lowest], "not_too_far");
-    let factor = graph.floats("bend", &[d], bend);
+/// `z / sqrt(1 + b z^2)`; z is clipped where its square would overflow, in columns with a soft clip alone.
+fn soft_clip(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Value {
+    let limit = |c: &ColumnTransform| if c.soft_clip.is_some() { 1e6 } else { f32::INFINITY };
+    let highest = graph.columns("far", columns, limit);
+    let lowest = graph.columns("far_below", columns, |c| -limit(c));
+    let near = graph.node("Min", &[z, &highest], "not_too_high");
+    let near = graph.node("Max", &[&near, &lowest], "not_too_far");
+    let strength = graph.columns("soft_clip", columns, |c| c.soft_clip.unwrap_or(0.0));
     let one = graph.floats("unit", &[], &[1.0]);
-    let scaled = graph.node("Mul", &[&factor, &cut], "bend_z");
-    let square = graph.node("Mul", &[&scaled, &cut], "bend_z2");
-    let sum = graph.node("Add", &[&one, &square], "one_bend_z2");
+    let scaled = graph.node("Mul", &[&strength, &near], "soft_clip_z");
+    let square = graph.node("Mul", &[&scaled, &near], "soft_clip_z2");
+    let sum = graph.node("Add", &[&one, &square], "one_soft_clip_z2");
     let root = graph.node("Sqrt", &[&sum], "root");
-    graph.node("Div", &[&cut, &root], "bent")
+    graph.node("Div", &[&near, &root], "soft_clipped")
 }
 
-/// The networks' average in units of the target, kept within the guard: `N x k`, 64 bits.
-fn decision(graph: &mut Graph, parts: &Parts, z: &Value) -> Value {
-    let (d, k) = (parts.columns(), parts.outputs());
+/// The average of the members in units of the target, kept within the guard: `N x k`, 64 bits.
+fn decision(graph: &mut Graph, model: &Model, z: &Value) -> Value {
+    let (d, k) = (model.feature_names().len(), model.outputs());
     // A column before the first, of ones.
-    let ones = (graph.integers("before", &[0, 1, 0, 0]), graph.floats("one", &[], &[1.0]));
-    let networks = parts.networks.iter().enumerate();
+    let ones = [graph.integers("before", &[0, 1, 0, 0]), graph.floats("one", &[], &[1.0])];
     let mut terms: Vec<Value> =
-        networks.map(|(n, network)| cosines(graph, network, n + 1, (d, k), &ones, z)).collect();
-    if let Some(linear) = &parts.linear {
-        let linear = graph.floats("linear", &[d, k], linear);
+        (1..).zip(model.members()).map(|m| cosines(graph, model, m, &ones, z)).collect();
+    let linear = averaged(model, |member| &member.linear);
+    if !linear.is_empty() {
+        let linear = graph.floats("linear", &[d, k], &linear);
         terms.push(graph.node("MatMul", &[z, &linear], "linear_terms"));
     }
-    terms.push(graph.floats("intercept", &[k], &parts.intercept));
+    terms.push(graph.floats("intercept", &[k], &averaged(model, |member| &member.intercept)));
     let sum = graph.node("Sum", &terms.iter().collect::<Vec<_>>(), "average");
     let mut f = graph.cast(&sum, Type::Double, "wide");
-    let scale = graph.doubles("target_scale", &[k], &parts.target_scale);
-    let mean = graph.doubles("target_mean", &[k], &parts.target_mean);
+    let (mean, scale): (Vec<f64>, Vec<f64>) = model.target_scale().unzip();
+    let scale = graph.doubles("target_scale", &[k], &scale);
+    let mean = graph.doubles("target_mean", &[k], &mean);
     f = graph.node("Mul", &[&f, &scale], "scaled");
     f = graph.node("Add", &[&f, &mean], "decision");
-    if parts.card.guard.is_empty() {
+    let (low, high): (Vec<f64>, Vec<f64>) = model.metadata().guard.iter().copied().unzip();
+    if low.is_empty() {
         return f;
     }
-    let (low, high): (Vec<f64>, Vec<f64>) = parts.card.guard.iter().copied().unzip();
     let low = graph.doubles("lowest", &[k], &low);
     let high = graph.doubles("highest", &[k], &high);
     f = graph.node("Max", &[&f, &low], "not_below");
     graph.node("Min", &[&f, &high], "guarded")
 }
 
-/// One network's part of the sum. The phase is a first row of the frequencies, against a column of ones: so the
-/// arguments are added up in the model's own order, and round as there. That matters, since a large argument's last bit is
-/// a visible part of a turn.
+/// The mean over the members of an array that all of them have.
+fn averaged(model: &Model, part: fn(&MemberTensors) -> &[f32]) -> Vec<f32> {
+    let members: Vec<&[f32]> = model.members().map(part).collect();
+    let sum = |i: usize| members.iter().map(|values| f64::from(values[i])).sum::<f64>();
+    (0..members[0].len()).map(|i| (sum(i) / members.len() as f64) as f32).collect()
+}
+
+/// The `n`-th member's part of the sum, on the columns it looks at. The phase is a first row of the frequencies, against a
+/// column of ones: so the arguments are added up in the model's own order, and round as there. That matters, since a large
+/// argument's last bit is a visible part of a turn.
 fn cosines(
     graph: &mut Graph,
-    network: &Network,
-    n: usize,
-    (d, k): (usize, usize),
-    ones: &(Value, Value),
+    model: &Model,
+    (n, member): (usize, &MemberTensors),
+    ones: &[Value; 2],
     z: &Value,
 ) -> Value {
     let named = |what: &str| format!("{what}{n}");
-    let (width, s) = (network.support.len(), network.phase_omega.len() / (network.support.len() + 1));
+    let (support, s, k) = (member.support(), model.random_features(), model.outputs());
     let mut x = z.clone();
-    if width < d {
-        let support: Vec<i64> = network.support.iter().map(|&j| j as i64).collect();
-        let support = graph.integers(&named("support"), &support);
-        x = graph.node_with("Gather", &[&x, &support], &[("axis", 1)], &named("supported"));
+    if support.len() < model.feature_names().len() {
+        let columns: Vec<i64> = support.iter().map(|&j| j as i64).collect();
+        let columns = graph.integers(&named("support"), &columns);
+        x = graph.node_with("Gather", &[&x, &columns], &[("axis", 1)], &named("supported"));
     }
-    let theta = graph.floats(&named("theta"), &[width], &network.theta);
-    let omega = graph.floats(&named("phase_omega"), &[width + 1, s], &network.phase_omega);
-    let beta = graph.floats(&named("beta"), &[s, k], &network.beta);
+    let theta: Vec<f32> = support.iter().map(|&j| member.theta[j]).collect();
+    let frequencies = support.iter().flat_map(|&j| member.frequencies(j));
+    let omega: Vec<f32> = member.phase.iter().chain(frequencies).copied().collect();
+    // The cosines' factor, and the share of the average.
+    let factor = model.metadata().feature_scale / model.committee() as f64;
+    let beta: Vec<f32> = member.beta.iter().map(|&b| (f64::from(b) * factor) as f32).collect();
+    let theta = graph.floats(&named("theta"), &[support.len()], &theta);
+    let omega = graph.floats(&named("phase_omega"), &[support.len() + 1, s], &omega);
+    let beta = graph.floats(&named("beta"), &[s, k], &beta);
     x = graph.node("Mul", &[&x, &theta], &named("relevant"));
-    x = graph.node("Pad", &[&x, &ones.0, &ones.1], &named("with_one"));
+    x = graph.node("Pad", &[&x, &ones[0], &ones[1]], &named("with_one"));
     x = graph.node("MatMul", &[&x, &omega], &named("argument"));
     x = graph.node("Cos", &[&x], &named("cosine"));
-    graph.node("MatMul", &[&x, &beta], &named("network"))
+    graph.node("MatMul", &[&x, &beta], &named("member"))
 }
 
 /// The output of a regression: through the inverse of the link; one target is a plain list.
-fn predictions(graph: &mut Graph, parts: &Parts, decision: &Value) {
-    let k = parts.outputs();
+fn predictions(graph: &mut Graph, model: &Model, decision: &Value) {
+    let k = model.outputs();
     let mut shape = vec![Dim::Rows];
     let mut y = decision.clone();
-    if parts.card.link == Link::Log {
+    if model.metadata().link == Link::Log {
         y = graph.node("Exp", &[&y], "expected");
     }
     y = if k == 1 {
@@ -233,10 +231,10 @@ fn predictions(graph: &mut Graph, parts: &Parts, decision: &Value) {
 }
 
 /// The outputs of a classifier. Two classes have one logit, that of the second; that of the first is 0.
-fn classes(graph: &mut Graph, parts: &Parts, decision: &Value) {
-    let names = &parts.card.classes;
+fn classes(graph: &mut Graph, model: &Model, decision: &Value) {
+    let names = model.classes();
     let mut logits = decision.clone();
-    if parts.card.link == Link::Logistic {
+    if model.metadata().link == Link::Logistic {
         let second = graph.doubles("second", &[1, 2], &[0.0, 1.0]);
         logits = graph.node("Mul", &[&logits, &second], "logits");
     }

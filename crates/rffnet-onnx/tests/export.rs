@@ -102,15 +102,15 @@ fn occurrences(graph: &read::Model, op: &str) -> usize {
 }
 
 #[test]
-fn a_committee_with_linear_terms() {
+fn an_ensemble_with_linear_terms() {
     let params = quick().committee(3);
     let (model, graph) = regression(&params, 1, |row| 500.0 + 20.0 * signal(row), false);
     assert_eq!((model.committee(), occurrences(&graph, "Cos")), (3, 3));
-    assert_eq!(occurrences(&graph, "MatMul"), 7, "two a network, and the linear terms");
+    assert_eq!(occurrences(&graph, "MatMul"), 7, "two a member, and the linear terms");
 }
 
 #[test]
-fn one_network_without_linear_terms() {
+fn a_single_model_without_linear_terms() {
     let params = quick().committee(1).linear(false);
     let (_, graph) = regression(&params, 1, signal, false);
     assert_eq!(occurrences(&graph, "MatMul"), 2);
@@ -123,14 +123,14 @@ fn learned_and_heavy_tailed_spectra() {
 }
 
 #[test]
-fn long_tails_are_bent() {
+fn long_tails_are_soft_clipped() {
     let tailed = |seed, n| -> Vec<f32> {
         rows(seed, n).chunks(COLUMNS).flat_map(|r| [(4.0 * r[0]).sinh(), r[1], r[2], r[3]]).collect()
     };
     let (train, new) = (tailed(1, 400), tailed(2, 90));
     let values: Vec<f64> = train.chunks(COLUMNS).map(|r| f64::from(r[0]).asinh().sin()).collect();
     let model = fitted(&quick(), &train, Target::Values { values: &values, outputs: 1 });
-    assert!(model.summary().chosen.contains("bent"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("soft clip"), "{}", model.summary().chosen);
     let graph = exported(&model);
     assert_eq!((occurrences(&graph, "Sqrt"), occurrences(&graph, "Pow")), (1, 0));
     let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
@@ -156,7 +156,7 @@ fn skewed(params: &Params, gaps: bool) -> read::Model {
     new[0] = -1e30;
     new[COLUMNS] = 1e30;
     let model = fitted(params, &train, Target::Values { values: &values, outputs: 1 });
-    assert!(model.summary().chosen.contains("skew evened"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("Yeo-Johnson"), "{}", model.summary().chosen);
     let graph = exported(&model);
     let expected = model.predict(Matrix::new(&new, 90, COLUMNS).expect("a matrix")).expect("predictions");
     let got = run(&graph, tensor(&new));
@@ -167,18 +167,18 @@ fn skewed(params: &Params, gaps: bool) -> read::Model {
 }
 
 #[test]
-fn skew_is_evened() {
+fn skewed_columns_have_a_yeo_johnson_transform() {
     let graph = skewed(&quick(), false);
     assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 0));
-    assert!(graph.constants["bend"].numbers()[1] > 0.0, "long tails are bent as well");
-    let power = graph.constants["warp_power"].numbers();
+    assert!(graph.constants["soft_clip"].numbers()[1] > 0.0, "long tails are soft-clipped as well");
+    let power = graph.constants["power"].numbers();
     assert!(power[0] < 1.0 && power[0] != 0.0, "{power:?}");
     assert!(power[3] > 1.0, "{power:?}");
-    assert_eq!(power[1..3], [0.0, 0.0], "even columns are cut at most");
+    assert_eq!(power[1..3], [0.0, 0.0], "symmetric columns are clipped at most");
 }
 
 #[test]
-fn missing_values_of_evened_columns_are_the_mean() {
+fn missing_values_of_transformed_columns_are_the_mean() {
     let graph = skewed(&quick().missing(Missing::Mean), true);
     assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 1));
 }
@@ -209,7 +209,7 @@ fn expected_counts() {
 }
 
 #[test]
-fn only_the_columns_a_network_looks_at() {
+fn only_the_columns_a_member_looks_at() {
     let (model, _) = regression(&quick().committee(1), 1, signal, false);
     let new = rows(3, 50);
     let matrix = Matrix::new(&new, 50, COLUMNS).expect("a matrix");

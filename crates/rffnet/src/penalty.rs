@@ -6,6 +6,7 @@ use crate::{Error, names::named_enum};
 
 named_enum! {
     /// The shape of a penalty.
+    #[non_exhaustive]
     pub enum PenaltyKind "penalty" {
         /// No penalty.
         None => "none",

@@ -3,13 +3,14 @@
 use crate::auto::member::seed;
 use crate::backend;
 use crate::features::{Network, Weights};
-use crate::model::{Member, Metadata, Model, Summary, Task};
+use crate::model::{Member, Metadata, Model, Task};
 use crate::numerics::random::{Use, stream};
 use crate::params::{Common, Descent, Missing, Params, Plan};
 use crate::prepare::{loss_unit, row_weights};
 use crate::problem::{Columns, Problem};
-use crate::solver::descent::{DescentState, Outcome, descend};
+use crate::solver::descent::{DescentState, descend};
 use crate::solver::{Observer, Stopped};
+use crate::training::Trained;
 use crate::validation::Split;
 use crate::{Data, Error, Target};
 
@@ -53,7 +54,7 @@ impl Model {
         };
         let constant = problem.constant(&rows);
         let mut members = Vec::with_capacity(self.members.len());
-        let mut last: Option<(Outcome, f64, usize)> = None;
+        let mut last = None;
         for (number, Member { map, weights, .. }) in self.members.iter().enumerate() {
             let seed = seed(common.seed, number);
             let split = Split::new(&rows, common.validation_fraction, seed);
@@ -67,36 +68,22 @@ impl Model {
                 let advice = format!("try a smaller learning rate (it was {:?})", settings.lr);
                 return Err(Error::Diverged { epoch: outcome.epochs, advice });
             }
-            members.push(Member::from_weights(map, &outcome.weights, self.metadata.feature_scale));
-            last = Some((outcome, baseline, split.validation.len()));
+            let trained = Trained::by_descent(outcome, map, baseline, split.validation.len());
+            members.extend(trained.members(self.metadata.feature_scale));
+            last = Some(trained);
         }
-        let Some((outcome, baseline, held_out)) = last else {
-            return Err(Error::ModelFile("the model has no member".into()));
-        };
+        let trained = last.ok_or_else(|| Error::ModelFile("the model has no member".into()))?;
         let unit = if self.outputs() == 1 { self.target_scale[0] } else { 1.0 };
         let weight = |i: usize| problem.weight(i);
         let importance = Member::importances(backend::cpu(), columns, &members, &rows, &weight);
-        let summary = Summary {
-            rows: rows.len(),
-            validation_rows: held_out,
-            epochs: outcome.epochs,
-            best_epoch: outcome.best_epoch,
-            stopped: outcome.stopped,
-            validation_loss: (held_out > 0).then_some(outcome.loss),
-            baseline_loss: baseline.is_finite().then_some(baseline),
-            chosen: String::new(),
-            warnings: Vec::new(),
-            losses: outcome.history.losses().to_vec(),
-        };
+        let summary = trained.summary(rows.len(), Vec::new());
         Ok(Model {
             importance: importance.map(|slope| (unit * slope) as f32).collect(),
             // The range of the first rows' target says nothing about later ones.
             metadata: Metadata { params: plan, summary, guard: Vec::new(), ..self.metadata.clone() },
-            transforms: self.transforms.clone(),
-            target_mean: self.target_mean.clone(),
-            target_scale: self.target_scale.clone(),
+            history: trained.history,
             members,
-            history: outcome.history,
+            ..self.clone()
         })
     }
 

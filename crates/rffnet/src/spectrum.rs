@@ -35,6 +35,7 @@ pub trait Spectrum: Sync {
 
 named_enum! {
     /// The built-in kernels.
+    #[non_exhaustive]
     pub enum Kernel "kernel" {
         /// exp(-delta^2 / 2); normal frequencies.
         Gaussian => "gaussian",
@@ -51,6 +52,7 @@ named_enum! {
 
 named_enum! {
     /// How the frequencies are drawn.
+    #[non_exhaustive]
     pub enum Sampling "sampling" {
         /// Independently.
         Iid => "iid",

@@ -7,7 +7,7 @@ use crate::model::{Member, Summary};
 use crate::numerics::random::{Stream, Use, stream};
 use crate::params::{Common, Descent};
 use crate::problem::Problem;
-use crate::solver::descent::{DescentState, descend};
+use crate::solver::descent::{DescentState, Outcome, descend};
 use crate::solver::{History, Observer, Stopped};
 use crate::spectrum::Spectrum;
 use crate::validation::{Split, beats_constant};
@@ -97,22 +97,35 @@ impl Training<'_> {
             DescentState::new(problem, &map, (common, settings), start, &split.train, settings.epochs);
         let outcome = descend(state, &split, baseline, &mut shuffling, observer);
         let network = Network::new(&map, &outcome.weights);
-        Trained {
-            beats_constant: beats_constant(problem, network, floor, judged_on),
-            members: vec![(map, outcome.weights)],
+        let beats_constant = beats_constant(problem, network, floor, judged_on);
+        let mut trained = Trained::by_descent(outcome, &map, baseline, split.validation.len());
+        trained.beats_constant = beats_constant;
+        trained
+    }
+}
+
+impl Trained {
+    /// What a descent leaves behind.
+    pub(crate) fn by_descent(
+        outcome: Outcome,
+        map: &FeatureMap,
+        baseline: f64,
+        validation_rows: usize,
+    ) -> Self {
+        Self {
+            members: vec![(map.clone(), outcome.weights)],
             stopped: outcome.stopped,
             epochs: outcome.epochs,
             best_epoch: outcome.best_epoch,
             loss: outcome.loss,
             baseline,
-            validation_rows: split.validation.len(),
+            beats_constant: true,
+            validation_rows,
             history: outcome.history,
             chosen: String::new(),
         }
     }
-}
 
-impl Trained {
     /// Refuses a fit that diverged before it had learned anything; warns of one that is no better than a constant.
     pub(crate) fn check(&self, lr: Option<f64>, warnings: &mut Vec<String>) -> Result<(), Error> {
         match self.stopped {

@@ -153,7 +153,7 @@ fn the_file_of_a_committee_is_what_its_documentation_says() {
     let card: serde_json::Value =
         serde_json::from_str(&header.metadata().as_ref().unwrap()["rffnet"]).unwrap();
     assert_eq!(card["guard"].as_array().map(Vec::len), Some(2));
-    assert!(card["summary"]["chosen"].as_str().unwrap().contains("2 networks"));
+    assert!(card["summary"]["chosen"].as_str().unwrap().contains("ensemble of 2 members"));
 }
 
 #[test]

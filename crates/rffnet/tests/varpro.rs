@@ -466,7 +466,7 @@ fn a_committee_is_in_the_file_and_averaged() {
 }
 
 #[test]
-fn effort_decides_how_many_networks_there_are() {
+fn effort_decides_how_many_members_there_are() {
     let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
@@ -475,7 +475,7 @@ fn effort_decides_how_many_networks_there_are() {
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));
         let chosen = &model.summary().chosen;
-        assert!(chosen.contains(&format!("{} features", model.random_features())), "{chosen}");
+        assert!(chosen.contains(&format!("{} Fourier features", model.random_features())), "{chosen}");
     }
 }
 
@@ -491,48 +491,48 @@ fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
     assert!(networks(thorough) >= 8);
 }
 
-/// With many rows, a look at few of them is enough to turn, and the other columns are dropped on the way.
+/// With many rows, a pilot run on a subsample finds the AGOP metric, and the other columns are dropped on the way.
 #[test]
-fn many_rows_are_turned_at_first_sight() {
+fn a_pilot_run_finds_the_agop_metric_of_many_rows() {
     let (x, fresh) = (normal_rows(4000, 12, 252), normal_rows(500, 12, 253));
     let f = |r: &[f32]| (r[..4].iter().map(|&v| v as f64).sum::<f64>().powi(2) + 0.1).ln();
     let (y, expected) = (target(&x, 12, f), target(&fresh, 12, f));
     let model = sound(&quick(), &regression(&x, 12, &y));
     let chosen = &model.summary().chosen;
-    assert!(chosen.contains("4 of 12 columns in them, turned"), "{chosen}");
+    assert!(chosen.contains("4 of 12 columns, AGOP metric"), "{chosen}");
     let score = r2(&model, &fresh, 12, &expected);
     assert!(score > 0.97, "{score}");
 }
 
-/// Turned features of a smooth function need not be learned; they are where that was asked for.
+/// Random features of the AGOP metric need not be learned on a smooth function; they are where that was asked for.
 #[test]
-fn where_turning_explains_it_all_nothing_is_learned_unless_asked() {
+fn where_random_features_of_the_agop_metric_explain_all_nothing_is_learned_unless_asked() {
     let x = normal_rows(4000, 8, 254);
     let y = target(&x, 8, |r| (r[..4].iter().map(|&v| v as f64).sum::<f64>()).sin());
     let data = regression(&x, 8, &y);
     let chosen = |params: Params| sound(&params, &data).summary().chosen.clone();
     let drawn = chosen(Params::new().epochs(10));
-    assert!(drawn.starts_with("1 network") && drawn.contains("(0 learned, "), "{drawn}");
+    assert!(drawn.starts_with("single model, ") && drawn.contains(" random Fourier features, "), "{drawn}");
     let asked = chosen(quick().random_features(400));
-    assert!(asked.contains("of 400 features (0 learned, 400 drawn)"), "{asked}");
+    assert!(asked.contains("400 random Fourier features"), "{asked}");
     let learned = chosen(quick().spectrum(SpectrumMode::Learned));
-    assert!(learned.contains(", 0 drawn)"), "{learned}");
+    assert!(learned.contains("Fourier features learned"), "{learned}");
 }
 
-/// A function of one direction through five columns: frequencies turn towards it, and no axis is preferred.
+/// A function of one direction through five columns: the AGOP metric finds it, and no axis is preferred.
 #[test]
-fn a_function_of_a_sum_is_found_by_turning() {
+fn a_function_of_a_sum_is_found_by_the_agop_metric() {
     let (x, fresh) = (normal_rows(1500, 6, 250), normal_rows(500, 6, 251));
     let sum = |r: &[f32]| r[..5].iter().map(|&v| v as f64).sum::<f64>();
     let f = |r: &[f32]| (sum(r).powi(2) + 0.1).ln();
     let (y, expected) = (target(&x, 6, f), target(&fresh, 6, f));
     let model = sound(&quick(), &regression(&x, 6, &y));
-    assert!(model.summary().chosen.contains(", turned"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains(", AGOP metric"), "{}", model.summary().chosen);
     let score = r2(&model, &fresh, 6, &expected);
     assert!(score > 0.95, "{score}");
     assert_eq!(*ranking(model.importances()).last().unwrap(), 5);
     let along = fit(&quick().spectrum(SpectrumMode::Fixed), &regression(&x, 6, &y));
-    assert!(!along.summary().chosen.contains(", turned"));
+    assert!(!along.summary().chosen.contains(", AGOP metric"));
     assert!(r2(&along, &fresh, 6, &expected) < score);
 }
 

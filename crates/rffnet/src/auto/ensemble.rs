@@ -25,14 +25,20 @@ use crate::ridge::Linear;
 use crate::solver::monitor::Monitor;
 use crate::solver::{Observer, Stopped};
 use crate::training::{Trained, Training};
-use crate::transform::Transforms;
-use crate::transform::candidates::{Candidate, Candidates};
+use crate::transform::candidates::{Candidate, Change};
 use crate::transform::statistics::ColumnStatistics;
+use crate::transform::{ColumnTransform, Transforms};
 use crate::validation::significantly_smaller;
 
 /// Standard errors by which transforms that change the columns less must lower the validation loss: they are less robust to
 /// outlying rows.
 const PREFER_LESS_TRANSFORMED: f64 = 0.5;
+
+/// Multiplications that a Yeo-Johnson power takes, and a soft clip; and the share of a pass over the rows that taking them
+/// anew may cost before a transformed copy of the columns is made.
+const POWER: f64 = 1400.0;
+const SOFT_CLIP: f64 = 150.0;
+const MAY_COST: f64 = 0.05;
 
 /// The ensemble with the column transforms that validate best, and those transforms.
 pub(crate) fn train(
@@ -44,60 +50,64 @@ pub(crate) fn train(
 ) -> (Transforms, Trained) {
     let Training { problem, rows, common, .. } = training;
     let recipe = Recipe::new(common, settings, rows.len(), training.support().len(), problem.outputs);
-    let candidate =
-        |candidate| statistics.candidate(candidate, problem.columns.x, rows, |i| problem.weight(i));
+    let plain = Candidate { transforms: statistics.transforms.clone(), range: statistics.range.clone() };
+    let other = |change| statistics.candidate(change, problem.columns.x, rows, |i| problem.weight(i));
     // The last is the most robust to outlying rows.
-    let candidates: Vec<Candidates> = Candidate::ALL.into_iter().filter_map(candidate).collect();
-    let planned = (recipe.members + candidates.len()) * ALPHAS.len() * recipe.steps.min(20);
+    let candidates: Vec<Candidate> =
+        [plain].into_iter().chain(Change::ALL.into_iter().filter_map(other)).collect();
+    let planned = (recipe.members + candidates.len() - 1) * ALPHAS.len() * recipe.steps.min(20);
     let mut monitor = Monitor::new(observer, budget, planned, problem.unit);
-    let with = |candidate: Option<&Candidates>, work: &mut dyn FnMut(Training<'_>)| match candidate {
-        Some(candidate) => candidate.with(training, work),
-        None => work(training),
-    };
-    let mut best: Option<(Option<&Candidates>, Source, Vec<f64>)> = None;
-    for candidate in candidates.iter().rev().map(Some).chain([None]) {
+    let mut best: Option<(&Candidate, Source, Vec<f64>)> = None;
+    for candidate in candidates.iter().rev() {
         if best.is_some() && monitor.stopped() {
             break;
         }
-        with(candidate, &mut |training| {
+        let (losses, source, validates) = candidate.with(training, &recipe, |training| {
             let first = MemberFit::new(training, &recipe, 0);
             let source = first.source(&mut monitor);
-            let losses = first.row_losses(&source);
-            let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
-                (true, true) => {
-                    first.validates() && significantly_smaller(&losses, before, PREFER_LESS_TRANSFORMED)
-                }
-                (now, then) => now && !then,
-            };
-            if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
-                best = Some((candidate, source, losses));
-            }
+            (first.row_losses(&source), source, first.validates())
         });
+        let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
+            (true, true) => validates && significantly_smaller(&losses, before, PREFER_LESS_TRANSFORMED),
+            (now, then) => now && !then,
+        };
+        if best.as_ref().is_none_or(|(_, _, before)| better(before)) {
+            best = Some((candidate, source, losses));
+        }
     }
     let (candidate, source, losses) = best.expect("there is a candidate");
-    let transforms = candidate.map_or(&statistics.transforms, |c| &c.transforms);
-    let mut origin = Some(Origin::Source(source, losses));
-    let mut trained = None;
-    with(candidate, &mut |training| {
-        let origin = origin.take().expect("called once");
-        trained = Some(ensemble(training, &recipe, origin, &transforms.describe(), &mut monitor));
+    let trained = candidate.with(training, &recipe, |training| {
+        let transforms = candidate.transforms.describe();
+        ensemble(training, &recipe, Origin::Source(source, losses), &transforms, &mut monitor)
     });
-    let clipped = transforms.clip(&statistics.low, &statistics.range);
-    (clipped, trained.expect("called once"))
+    (candidate.transforms.clip(&statistics.low, &statistics.range), trained)
 }
 
-impl Candidates {
-    /// Calls `work` with the columns transformed. They are a copy while it lasts: taking powers anew in every pass would
-    /// cost more than a twentieth of it.
-    fn with(&self, training: Training<'_>, work: &mut dyn FnMut(Training<'_>)) {
+impl Candidate {
+    /// Calls `work` with the columns transformed: as a copy while it lasts, where taking powers anew in every pass would
+    /// cost much.
+    fn with<T>(&self, training: Training<'_>, recipe: &Recipe, work: impl FnOnce(Training<'_>) -> T) -> T {
         let own = training.problem;
         let x = own.columns.x;
-        let copy = self.transforms.applied(x);
-        let identity = Transforms::identity(x.columns());
-        let x = Matrix::new(&copy, x.rows(), x.columns()).expect("as many cells as before");
-        let columns = Columns { x, transforms: &identity };
+        let (copy, identity);
+        let columns = if self.cost() > MAY_COST * recipe.search_cost(x.columns()) {
+            (copy, identity) = (self.transforms.applied(x), Transforms::identity(x.columns()));
+            let x = Matrix::new(&copy, x.rows(), x.columns()).expect("as many cells as before");
+            Columns { x, transforms: &identity }
+        } else {
+            Columns { x, transforms: &self.transforms }
+        };
         let problem = Problem { columns, ..own.clone() };
-        work(Training { problem: &problem, range: &self.range, ..training });
+        work(Training { problem: &problem, range: &self.range, ..training })
+    }
+
+    /// Multiplications that transforming a row takes.
+    fn cost(&self) -> f64 {
+        let of_column = |column: &ColumnTransform| {
+            let power = column.power.is_some_and(|power| !power.is_clip());
+            f64::from(power) * POWER + f64::from(column.soft_clip.is_some()) * SOFT_CLIP
+        };
+        self.transforms.columns().iter().map(of_column).sum()
     }
 }
 

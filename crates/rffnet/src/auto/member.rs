@@ -162,7 +162,12 @@ impl<'a> MemberFit<'a> {
         }
         self.linear = best;
         let Optimum { features, alpha, .. } = source.optimum;
-        Source::new(self.optimise(&self.search, features, &[alpha], self.recipe.steps, false, monitor))
+        Source::new(self.optimise(
+            &self.search,
+            features,
+            self.stage(&[alpha], self.recipe.steps, false),
+            monitor,
+        ))
     }
 
     /// The remaining steps: drop columns, AGOP, learn, finish. Later members optimise the relevances first, guided by the
@@ -256,28 +261,34 @@ impl<'a> MemberFit<'a> {
             Source { optimum, metric, finest: *finest }
         } else {
             let start = metric.apply(map);
-            let optimum = self.optimise(&self.search, start, &self.alphas, self.recipe.steps, false, monitor);
+            let optimum = self.optimise(
+                &self.search,
+                start,
+                self.stage(&self.alphas, self.recipe.steps, false),
+                monitor,
+            );
             Source { finest: *finest, ..Source::new(optimum) }
         };
         let learned = (self.recipe.learned > 0).then(|| {
             let features = self.draw_from(&source, self.recipe.learned, rng);
             let alphas = self.learning_alphas(&source);
-            self.optimise(&self.search, features, &alphas, self.recipe.steps, true, monitor)
+            self.optimise(&self.search, features, self.stage(&alphas, self.recipe.steps, true), monitor)
         });
         Learning { learned, ..Learning::none(source) }
     }
 
-    /// L-BFGS over the relevances, and over the frequencies where the spectrum is to be learned.
+    /// So many steps for each penalty, over the relevances or over the frequencies too.
+    fn stage<'b>(&self, alphas: &'b [f64], steps: usize, spectrum: bool) -> Stage<'b> {
+        Stage { alphas, steps, spectrum, linear: self.linear }
+    }
+
     fn optimise(
         &self,
         split: &Split,
         features: ScaledFeatures,
-        alphas: &[f64],
-        steps: usize,
-        spectrum: bool,
+        stage: Stage<'_>,
         monitor: &mut Monitor<'_>,
     ) -> Optimum {
-        let stage = Stage { alphas, steps, spectrum, linear: self.linear };
         optimise(self.training.problem, split, features, &stage, monitor)
     }
 }

@@ -140,6 +140,14 @@ impl Recipe {
     }
 }
 
+impl Recipe {
+    /// Multiplications that a row takes while relevances are optimised.
+    pub(crate) fn search_cost(&self, columns: usize) -> f64 {
+        let (s, d) = (self.search_features as f64, columns as f64);
+        s * (s + d + WAVE)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

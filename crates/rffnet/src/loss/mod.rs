@@ -23,6 +23,7 @@ pub use kind::LossKind;
 
 named_enum! {
     /// From the network's output to what is predicted.
+    #[non_exhaustive]
     pub enum Link "link" {
         /// The output itself.
         Identity => "identity",

@@ -6,8 +6,11 @@ use crate::{Error, names::named_enum};
 
 named_enum! {
     /// Where unset parameters come from.
+    #[derive(Default)]
+    #[non_exhaustive]
     pub enum Preset "preset" {
         /// What we think is best today.
+        #[default]
         Auto => "auto",
         /// What produced the tables of the paper; never changes.
         Paper => "paper",
@@ -16,8 +19,11 @@ named_enum! {
 
 named_enum! {
     /// How the objective is minimised.
+    #[derive(Default)]
+    #[non_exhaustive]
     pub enum SolverKind "solver" {
         /// The preset's choice.
+        #[default]
         Auto => "auto",
         /// Adam, head and relevances in one block.
         Adam => "adam",
@@ -34,6 +40,7 @@ named_enum! {
 
 named_enum! {
     /// What becomes of the frequencies, with the varpro solver.
+    #[non_exhaustive]
     pub enum SpectrumMode "spectrum" {
         /// They stay random.
         Fixed => "fixed",
@@ -46,6 +53,7 @@ named_enum! {
 
 named_enum! {
     /// How much work is done, with the varpro solver.
+    #[non_exhaustive]
     pub enum Effort "effort" {
         /// A tenth of normal.
         Quick => "quick",
@@ -58,6 +66,7 @@ named_enum! {
 
 named_enum! {
     /// Where the relevances start.
+    #[non_exhaustive]
     pub enum Init "init" {
         /// The range of each standardised column over their number.
         Constant => "constant",
@@ -72,6 +81,7 @@ named_enum! {
 
 named_enum! {
     /// How the learning rate changes from step to step.
+    #[non_exhaustive]
     pub enum Schedule "schedule" {
         /// It does not.
         Constant => "constant",
@@ -84,6 +94,7 @@ named_enum! {
 
 named_enum! {
     /// What to do with missing values.
+    #[non_exhaustive]
     pub enum Missing "missing" {
         /// Refuse them, naming the first.
         Error => "error",
@@ -94,23 +105,11 @@ named_enum! {
 
 named_enum! {
     /// Weights of the classes.
+    #[non_exhaustive]
     pub enum ClassWeight "class-weight" {
         /// All rows count the same.
         None => "none",
         /// All classes count the same.
         Balanced => "balanced",
-    }
-}
-
-/// The first of the names is the default.
-impl Default for Preset {
-    fn default() -> Self {
-        Self::Auto
-    }
-}
-
-impl Default for SolverKind {
-    fn default() -> Self {
-        Self::Auto
     }
 }

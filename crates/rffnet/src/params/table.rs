@@ -82,8 +82,8 @@ impl Parameter {
         let need = match self.value {
             ValueKind::Name(names) => format!("one of {}", names().join(" ")),
             ValueKind::Loss => match text.parse::<LossKind>() {
-                Err(Error::Parameter { need, .. }) => need,
-                _ => "the name of a loss".into(),
+                Err(error) => return error,
+                Ok(_) => "the name of a loss".into(),
             },
             ValueKind::Whole(_) => "a whole number".into(),
             ValueKind::Real(_) => "a number".into(),
@@ -231,7 +231,8 @@ mod tests {
         let mut fields: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
         fields.retain(|field| *field != "seed");
         let mut rows: Vec<&str> = PARAMETERS.iter().map(|p| p.key).collect();
-        (fields.sort_unstable(), rows.sort_unstable());
+        fields.sort_unstable();
+        rows.sort_unstable();
         assert_eq!(fields, rows);
     }
 

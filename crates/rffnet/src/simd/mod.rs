@@ -15,6 +15,8 @@
 //!
 //! Functions panic when a slice has the wrong length or the CPU lacks the `path` asked for.
 
+#![allow(clippy::too_many_arguments)] // kernels take their shapes as plain numbers
+
 mod backward;
 mod buffer;
 mod dispatch;

@@ -1,42 +1,29 @@
 //! Watching a fit: progress, history, and the reason it ended.
 
-use std::fmt;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a fit ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Stopped {
-    /// All epochs were made.
-    Epochs,
-    /// The validation loss had not improved for `patience` epochs.
-    Patience,
-    /// The observer asked for it (Ctrl-C in the command).
-    Interrupted,
-    /// A parameter or the loss became infinite; the best earlier epoch was kept.
-    Diverged,
-    /// The target is the same everywhere: there was nothing to learn.
-    ConstantTarget,
-    /// The exact solver had nothing left to gain.
-    Converged,
-    /// The time allowed ran out.
-    Budget,
-}
+use crate::{Error, names::named_enum};
 
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Stopped::Epochs => "epochs",
-            Stopped::Patience => "patience",
-            Stopped::Interrupted => "interrupted",
-            Stopped::Diverged => "diverged",
-            Stopped::ConstantTarget => "constant-target",
-            Stopped::Converged => "converged",
-            Stopped::Budget => "budget",
-        })
+named_enum! {
+    /// Why a fit ended.
+    #[non_exhaustive]
+    pub enum Stopped "stopped" {
+        /// All epochs were made.
+        Epochs => "epochs",
+        /// The validation loss had not improved for `patience` epochs.
+        Patience => "patience",
+        /// The observer asked for it (Ctrl-C in the command).
+        Interrupted => "interrupted",
+        /// A parameter or the loss became infinite; the best earlier epoch was kept.
+        Diverged => "diverged",
+        /// The target is the same everywhere: there was nothing to learn.
+        ConstantTarget => "constant-target",
+        /// The exact solver had nothing left to gain.
+        Converged => "converged",
+        /// The time allowed ran out.
+        Budget => "budget",
     }
 }
 

@@ -19,19 +19,19 @@ const SOFT_CLIP_LIMIT: f64 = 3.0;
 
 /// Transforms beyond standardisation, from the least change to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Candidate {
+pub(crate) enum Change {
     /// Long tails are soft-clipped.
     SoftClip,
     /// Skewed columns get a Yeo-Johnson transform, then long tails are soft-clipped.
     YeoJohnson,
 }
 
-impl Candidate {
+impl Change {
     pub(crate) const ALL: [Self; 2] = [Self::SoftClip, Self::YeoJohnson];
 }
 
 /// Transforms a table may be fitted with, and the ranges of its columns after them.
-pub(crate) struct Candidates {
+pub(crate) struct Candidate {
     pub(crate) transforms: Transforms,
     pub(crate) range: Vec<f32>,
 }
@@ -46,22 +46,22 @@ impl ColumnStatistics {
     /// The candidate's transforms; `None` if no column needs them. Columns of two values stay as they are.
     pub(crate) fn candidate(
         &self,
-        candidate: Candidate,
+        change: Change,
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
-    ) -> Option<Candidates> {
-        let find = |j| self.find(j, candidate, x, rows, &weight);
+    ) -> Option<Candidate> {
+        let find = |j| self.find(j, change, x, rows, &weight);
         let found: Vec<Option<Found>> = (0..x.columns()).into_par_iter().map(find).collect();
         let powers = found.iter().flatten().any(|f| f.transform.power.is_some());
         let soft = found.iter().flatten().any(|f| f.transform.soft_clip.is_some());
-        if !(powers || soft && candidate == Candidate::SoftClip) {
+        if !(powers || soft && change == Change::SoftClip) {
             return None;
         }
         let columns = found.iter().zip(self.transforms.columns());
         let transforms = columns.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.transform));
         let ranges = found.iter().zip(&self.range);
-        Some(Candidates {
+        Some(Candidate {
             transforms: Transforms::new(transforms.collect()),
             range: ranges.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.range)).collect(),
         })
@@ -70,7 +70,7 @@ impl ColumnStatistics {
     fn find(
         &self,
         j: usize,
-        candidate: Candidate,
+        change: Change,
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32,
@@ -92,9 +92,9 @@ impl ColumnStatistics {
             return None;
         }
         let (lowest, highest) = (self.low[j], self.low[j] + self.range[j]);
-        let power = match candidate {
-            Candidate::SoftClip => None,
-            Candidate::YeoJohnson => YeoJohnson::find(&cells(POWER_ROWS), lowest, highest),
+        let power = match change {
+            Change::SoftClip => None,
+            Change::YeoJohnson => YeoJohnson::find(&cells(POWER_ROWS), lowest, highest),
         };
         let after = |z: f32| power.map_or(z, |p| p.apply(z)) as f64;
         let [first, median, third] = [0.25, 0.5, 0.75].map(|share| after(quantile(&sorted, share)));
@@ -166,7 +166,7 @@ mod tests {
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.candidate(Candidate::SoftClip, x, &rows, |_| 1.0).expect("long tails");
+        let found = statistics.candidate(Change::SoftClip, x, &rows, |_| 1.0).expect("long tails");
         let soft = found.transforms;
         let clipped: Vec<bool> = soft.columns().iter().map(|c| c.soft_clip.is_some()).collect();
         assert_eq!(clipped, [false, true, false, true]);
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
         (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
         let few = ColumnStatistics::new(x, &rows[..2], |_| 1.0);
-        assert!(few.candidate(Candidate::SoftClip, x, &rows[..2], |_| 1.0).is_none());
+        assert!(few.candidate(Change::SoftClip, x, &rows[..2], |_| 1.0).is_none());
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         let x = Matrix::new(&data, n, 2).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.candidate(Candidate::YeoJohnson, x, &rows, |_| 1.0).expect("there is skew");
+        let found = statistics.candidate(Change::YeoJohnson, x, &rows, |_| 1.0).expect("there is skew");
         let powers: Vec<bool> = found.transforms.columns().iter().map(|c| c.power.is_some()).collect();
         assert_eq!(powers, [false, true]);
         let all = found.transforms.applied(x);

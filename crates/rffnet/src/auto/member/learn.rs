@@ -141,8 +141,12 @@ impl MemberFit<'_> {
         let (source, mut learned, equals) = comparison.end();
         if !monitor.stopped() {
             let alphas = self.learning_alphas(&source);
-            learned =
-                self.optimise(&self.search, learned.features, &alphas, self.recipe.steps, true, monitor);
+            learned = self.optimise(
+                &self.search,
+                learned.features,
+                self.stage(&alphas, self.recipe.steps, true),
+                monitor,
+            );
         }
         Learning { source, learned: Some(learned), equals }
     }
@@ -257,7 +261,8 @@ impl Comparison<'_, '_> {
         let alphas = member.learning_alphas(&source);
         let features = member.draw_from(&source, member.recipe.learned, self.rng);
         let steps = FIRST_STEPS.min(member.recipe.steps);
-        let learned = member.optimise(&member.search, features, &alphas[..1], steps, true, monitor);
+        let learned =
+            member.optimise(&member.search, features, member.stage(&alphas[..1], steps, true), monitor);
         if leading.is_none_or(|loss| learned.loss < loss * (1.0 - share)) {
             self.leader = self.entries.len();
         }

@@ -35,7 +35,7 @@ impl MemberFit<'_> {
 
     fn relevances_on(&self, split: &Split, monitor: &mut Monitor<'_>) -> Optimum {
         let start = self.best_start(split, monitor);
-        self.optimise(split, start.features, &self.alphas, self.recipe.steps, false, monitor)
+        self.optimise(split, start.features, self.stage(&self.alphas, self.recipe.steps, false), monitor)
     }
 
     /// The AGOP metric of a subsample, if its loss is far below that of relevances optimised on the same rows; these, if the
@@ -71,7 +71,7 @@ impl MemberFit<'_> {
         let mut best: Option<Optimum> = None;
         for theta in starts {
             let features = ScaledFeatures { map: map.clone(), theta };
-            let optimum = self.optimise(split, features, &alphas, steps, false, monitor);
+            let optimum = self.optimise(split, features, self.stage(&alphas, steps, false), monitor);
             if best.as_ref().is_none_or(|b| optimum.loss < b.loss) {
                 best = Some(optimum);
             }

@@ -305,7 +305,7 @@ fn the_agop_holds_squared_slopes_along_any_direction() {
 /// threads over blocks, and block by block.
 fn check_halves<F: Fold>(sum: &F, rows: &[usize], block: usize, numbers: impl Fn(&F::Sum) -> Vec<f64>) {
     let half = rows.len() / block / 2 * block;
-    assert!(half >= block && half % block == 0, "there are blocks in both halves");
+    assert!(half >= block && half.is_multiple_of(block), "there are blocks in both halves");
     for add in [fold, fold_in_order] {
         let (mut whole, mut halves) = (sum.empty(), sum.empty());
         add(sum, &mut whole, rows, block);

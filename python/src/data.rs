@@ -1,10 +1,16 @@
 //! Rows with their target, borrowed from numpy.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use rffnet::{Data, Error, Matrix, Target};
+use rffnet::{Data, Matrix, Target};
 
 use crate::error::exception;
+
+/// Arrays that Python hands over, and that it gets.
+pub(crate) type Floats<'py> = PyReadonlyArray1<'py, f32>;
+pub(crate) type Table<'py> = PyReadonlyArray2<'py, f32>;
+pub(crate) type Vector<'py, T> = Bound<'py, PyArray1<T>>;
+pub(crate) type Grid<'py, T> = Bound<'py, PyArray2<T>>;
 
 /// What is learned or compared with: numbers, or labels with their texts; `(y, classes)` in Python.
 #[derive(FromPyObject)]
@@ -15,17 +21,18 @@ pub(crate) enum Goal<'py> {
     Labels((PyReadonlyArray1<'py, u32>, Vec<String>)),
 }
 
-/// Everything a [`Data`] borrows from.
+/// Everything a [`Data`] borrows from; `Rows` in Python.
+#[derive(FromPyObject)]
 pub(crate) struct Rows<'py> {
-    pub(crate) x: PyReadonlyArray2<'py, f32>,
-    pub(crate) goal: Goal<'py>,
-    pub(crate) weight: Option<PyReadonlyArray1<'py, f32>>,
-    pub(crate) names: Option<Vec<String>>,
+    x: Table<'py>,
+    y: Goal<'py>,
+    weight: Option<Floats<'py>>,
+    names: Option<Vec<String>>,
 }
 
 impl Rows<'_> {
     pub(crate) fn data(&self) -> PyResult<Data<'_>> {
-        let y = match &self.goal {
+        let y = match &self.y {
             Goal::Values(values) => Target::Values { values: values.as_slice()?, outputs: values.shape()[1] },
             Goal::Labels((codes, classes)) => Target::Labels { codes: codes.as_slice()?, classes },
         };
@@ -35,9 +42,6 @@ impl Rows<'_> {
 }
 
 /// Rows in order, one after the other in memory; anything else is refused, never copied.
-pub(crate) fn matrix<'a>(x: &'a PyReadonlyArray2<'_, f32>) -> PyResult<Matrix<'a>> {
-    let &[rows, columns] = x.shape() else {
-        return Err(exception(Error::Shape("a table of rows and columns is needed".into())));
-    };
-    Matrix::new(x.as_slice()?, rows, columns).map_err(exception)
+pub(crate) fn matrix<'a>(x: &'a Table<'_>) -> PyResult<Matrix<'a>> {
+    Matrix::new(x.as_slice()?, x.shape()[0], x.shape()[1]).map_err(exception)
 }

@@ -29,11 +29,11 @@ fn shaped(shape: fn(f32) -> f32) -> (Vec<f32>, Vec<f64>) {
 }
 
 #[test]
-fn skew_is_evened_where_that_helps() {
+fn skewed_columns_get_a_yeo_johnson_transform_where_that_helps() {
     // A column that reaches over four decades, to one side.
     let (x, y) = shaped(|z| (2.0 * z).exp());
     let model = fit(&quick(), &regression(&x, 2, &y));
-    assert!(model.summary().chosen.contains("skew evened of 1 column,"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("Yeo-Johnson on 1 column,"), "{}", model.summary().chosen);
     comes_back(&model, &x, 2);
     assert!(r2(&model, &x, 2, &y) > 0.95);
     // Outside the data the model stays where it was at their edge.
@@ -43,22 +43,22 @@ fn skew_is_evened_where_that_helps() {
 }
 
 #[test]
-fn long_tails_are_bent_where_that_helps() {
-    // To both sides: nothing to even.
+fn long_tails_are_soft_clipped_where_that_helps() {
+    // To both sides: no skew.
     let (x, y) = shaped(|z| (4.0 * z).sinh());
     let model = fit(&quick(), &regression(&x, 2, &y));
-    assert!(model.summary().chosen.contains("long tails bent of 1 column,"), "{}", model.summary().chosen);
+    assert!(model.summary().chosen.contains("soft clip on 1 column,"), "{}", model.summary().chosen);
     comes_back(&model, &x, 2);
     let far = model.predict(matrix(&[1e30, 0.0, 1e37, 0.0], 2)).unwrap();
     assert!((far[0] - far[1]).abs() < 1e-3 && far[0].is_finite(), "{far:?}");
 }
 
 #[test]
-fn even_columns_stay_as_they_are_and_are_not_followed_far() {
+fn symmetric_columns_stay_as_they_are_and_are_not_followed_far() {
     let (x, y) = shaped(|z| z);
     let model = fit(&quick(), &regression(&x, 2, &y));
     let chosen = &model.summary().chosen;
-    assert!(!chosen.contains("evened") && !chosen.contains("bent"), "{chosen}");
+    assert!(!chosen.contains("Yeo-Johnson") && !chosen.contains("soft clip"), "{chosen}");
     comes_back(&model, &x, 2);
     // A broken sensor: the same answer however far out.
     let far = model.predict(matrix(&[20.0, 0.0, 1e9, 0.0, f32::MAX, 0.0], 2)).unwrap();
@@ -90,6 +90,6 @@ fn work_that_few_rows_leave_over_buys_members() {
     let x = normal_rows(150, 3, 3);
     let y = target(&x, 3, |r| (r[0] * r[1]) as f64);
     let members = |params: &Params| fit(params, &regression(&x, 3, &y)).summary().chosen.clone();
-    assert!(members(&Params::default()).contains("the average of 8 networks"));
-    assert!(members(&Params::new().committee(2)).contains("the average of 2 networks"));
+    assert!(members(&Params::default()).contains("ensemble of 8 members"));
+    assert!(members(&Params::new().committee(2)).contains("ensemble of 2 members"));
 }
