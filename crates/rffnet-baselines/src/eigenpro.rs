@@ -1,17 +1,15 @@
 //! EigenPro: stochastic gradients for a kernel machine, sped up by the kernel's own eigenvectors.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatRef};
 use rayon::prelude::*;
 use rffnet::Target;
 use rffnet::numerics::random::{permutation, seeded};
-use rffnet::text::count;
 
 use crate::eigen::{Eigen, Wanted, top};
 use crate::heads::signs;
 use crate::kernel::gaussian;
 use crate::krr::{Dual, bandwidth};
-use crate::linalg::{BLOCK, product};
+use crate::linalg::{BLOCK, multiply, product};
 use crate::rff::at_least_one;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
@@ -80,12 +78,8 @@ impl Method for EigenPro {
         let n = training.rows.len();
         let sizes = self.sizes(n, training.rows.columns, training.outputs());
         let batch = self.batch.unwrap_or(sizes.affordable + 1).min(n);
-        let table = |a: usize, b: usize, of: &str| Need {
-            what: format!("the {} x {} kernel of {of}", count(a), count(b)),
-            bytes: 8 * (a as u64).saturating_mul(b as u64),
-        };
-        let (sample, batch) =
-            (table(sizes.subsample, sizes.subsample, "the subsample"), table(batch, n, "a batch"));
+        let sample = Need::array(sizes.subsample, sizes.subsample, "kernel of the subsample");
+        let batch = Need::array(batch, n, "kernel of a batch");
         if sample.bytes > batch.bytes { sample } else { batch }
     }
 
@@ -101,7 +95,7 @@ impl Method for EigenPro {
         // In random order: the first rows are the subsample.
         let order: Vec<usize> = permutation(kept.len(), &mut rng).into_iter().map(|i| kept[i]).collect();
         let (n, targets) = (order.len(), signs(training.target));
-        let rows = select(&training.rows, &order);
+        let rows = training.rows.select(&order);
         let mut y: Vec<f64> =
             order.iter().flat_map(|&i| &targets[i * outputs..(i + 1) * outputs]).copied().collect();
         let mut intercept = vec![0.0; outputs];
@@ -139,10 +133,6 @@ fn rows_that_count(weight: &[f64]) -> Result<Vec<usize>, Error> {
         ));
     }
     Ok(kept)
-}
-
-fn select(rows: &Rows, order: &[usize]) -> Rows {
-    Rows { values: order.iter().flat_map(|&i| rows.row(i)).copied().collect(), columns: rows.columns }
 }
 
 /// The preconditioner and the step.
@@ -197,14 +187,12 @@ impl Plan {
     /// A gradient step on `batch`, and its correction on the subsample.
     fn step(&self, rows: &Rows, gamma: f64, y: &[f64], batch: &[usize], coefficients: &mut [f64]) {
         let (n, m, k, q) = (rows.len(), self.subsample, y.len() / rows.len(), self.damping.len());
-        let kernel = gaussian(&select(rows, batch), rows, gamma);
+        let kernel = gaussian(&rows.select(batch), rows, gamma);
         let mut gradient: Vec<f64> = batch.iter().flat_map(|&i| &y[i * k..(i + 1) * k]).map(|y| -y).collect();
         let weights = MatRef::from_row_major_slice(&*coefficients, n, k);
         gradient.par_chunks_mut(BLOCK * k).zip(kernel.par_chunks(BLOCK * n)).for_each(|(out, kernel)| {
-            let count = out.len() / k;
-            let kernel = MatRef::from_row_major_slice(kernel, count, n);
-            let out = MatMut::from_row_major_slice_mut(out, count, k);
-            matmul(out, Accum::Add, kernel, weights, 1.0, Par::Seq);
+            let kernel = MatRef::from_row_major_slice(kernel, kernel.len() / n, n);
+            multiply(out, Accum::Add, kernel, weights, 1.0);
         });
         for (&i, g) in batch.iter().zip(gradient.chunks_exact(k)) {
             coefficients[i * k..(i + 1) * k].iter_mut().zip(g).for_each(|(c, g)| *c -= self.rate * g);
@@ -216,16 +204,8 @@ impl Plan {
         let slope = MatRef::from_row_major_slice(&gradient, batch.len(), k);
         let mut pulled = vec![0.0; m * k];
         pulled.par_chunks_mut(BLOCK * k).enumerate().for_each(|(t, out)| {
-            let count = out.len() / k;
-            let part = kernel.subcols(t * BLOCK, count).transpose();
-            matmul(
-                MatMut::from_row_major_slice_mut(out, count, k),
-                Accum::Replace,
-                part,
-                slope,
-                1.0,
-                Par::Seq,
-            );
+            let part = kernel.subcols(t * BLOCK, out.len() / k).transpose();
+            multiply(out, Accum::Replace, part, slope, 1.0);
         });
         let directions = MatRef::from_column_major_slice(&self.directions, m, q);
         let mut shares = product(directions.transpose(), MatRef::from_row_major_slice(&pulled, m, k));

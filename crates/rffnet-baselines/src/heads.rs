@@ -10,10 +10,9 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use rffnet::Target;
 use rffnet::numerics::cholesky::Cholesky;
-use rffnet::text::count;
 
 use crate::krr::positive;
-use crate::linalg::add_gram;
+use crate::linalg::{add_gram, multiply};
 use crate::logistic::{LogisticObjective, minimise};
 use crate::{Error, Need, Rows, Trained, Training};
 
@@ -70,14 +69,10 @@ impl Coefficients {
 impl Head {
     /// What training needs beyond the rows: all features for classes, the normal equations for values.
     pub(crate) fn memory(&self, training: &Training<'_>, width: usize) -> Need {
-        let (n, m) = (training.rows.len() as u64, (width as u64).saturating_add(1));
-        let table = |a: u64, b: u64, name: &str| Need {
-            what: format!("the {} x {} {name}", count(a), count(b)),
-            bytes: a.saturating_mul(b).saturating_mul(8),
-        };
+        let (n, m) = (training.rows.len(), width.saturating_add(1));
         match training.target {
-            Target::Labels { .. } if n > m => table(n, m, "features"),
-            _ => table(m, m, "normal equations"),
+            Target::Labels { .. } if n > m => Need::array(n, m, "features"),
+            _ => Need::array(m, m, "normal equations"),
         }
     }
 
@@ -134,11 +129,7 @@ fn ridge(
     let (mut gram, mut cross) = (vec![0.0; m * m], vec![0.0; m * outputs]);
     let mut z = vec![0.0; BLOCK.min(n) * m];
     // Centred targets: what is left of them is small, and so is what rounding takes.
-    let total: f64 = training.weight.iter().sum();
-    let mut mean = vec![0.0; outputs];
-    for (y, w) in values.chunks_exact(outputs).zip(&training.weight) {
-        mean.iter_mut().zip(y).for_each(|(m, y)| *m += w * y / total);
-    }
+    let mean = training.means(values, outputs);
     for first in (0..n).step_by(BLOCK) {
         let rows = first..(first + BLOCK).min(n);
         let z = &mut z[..rows.len() * m];
@@ -184,9 +175,7 @@ impl<F: Features> Trained for Headed<F> {
             let features = &mut features[..count * width];
             self.map.make(rows, first..first + count, features);
             out.chunks_exact_mut(outputs).for_each(|row| row.copy_from_slice(intercept));
-            let out = MatMut::from_row_major_slice_mut(out, count, outputs);
-            let features = MatRef::from_row_major_slice(&*features, count, width);
-            matmul(out, Accum::Add, features, beta, 1.0, Par::Seq);
+            multiply(out, Accum::Add, MatRef::from_row_major_slice(&*features, count, width), beta, 1.0);
         });
         out
     }

@@ -1,7 +1,6 @@
 //! Kernel ridge regression with a Gaussian kernel.
 
 use rffnet::numerics::cholesky::Cholesky;
-use rffnet::text::count;
 
 use crate::heads::signs;
 use crate::kernel::{gaussian_times, gaussian_triangle};
@@ -47,12 +46,7 @@ pub(crate) fn positive(name: &str, value: f64) -> Result<f64, Error> {
 
 impl Method for KernelRidge {
     fn memory(&self, training: &Training<'_>) -> Need {
-        let n = training.rows.len() as u64;
-        let size = count(n);
-        Need {
-            what: format!("the {size} x {size} kernel matrix"),
-            bytes: n.saturating_mul(n).saturating_mul(8),
-        }
+        Need::array(training.rows.len(), training.rows.len(), "kernel matrix")
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {

@@ -36,6 +36,8 @@ mod srff;
 #[cfg(test)]
 mod testing;
 
+use rffnet::text::count;
+
 pub use constant::Constant;
 pub use eigenpro::EigenPro;
 pub use error::Error;
@@ -66,6 +68,14 @@ pub struct Need {
     pub what: String,
     /// Its size.
     pub bytes: u64,
+}
+
+impl Need {
+    /// Of so many rows and columns of 64-bit numbers.
+    pub(crate) fn array(rows: usize, columns: usize, name: &str) -> Self {
+        let bytes = (rows as u64).saturating_mul(columns as u64).saturating_mul(8);
+        Self { what: format!("the {} x {} {name}", count(rows), count(columns)), bytes }
+    }
 }
 
 /// What a method has learned.

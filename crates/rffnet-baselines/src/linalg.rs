@@ -36,6 +36,18 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
     out
 }
 
+/// `scale a b`, row by row, in place of `out` or added to it, on this thread.
+pub(crate) fn multiply(
+    out: &mut [f64],
+    accumulate: Accum,
+    a: MatRef<'_, f64>,
+    b: MatRef<'_, f64>,
+    scale: f64,
+) {
+    let out = MatMut::from_row_major_slice_mut(out, a.nrows(), b.ncols());
+    matmul(out, accumulate, a, b, scale, Par::Seq);
+}
+
 /// Adds `Z' diag(weight) Z` to the lower triangle of `gram` (column-major, `m x m`); `z` is row-major with `m` columns.
 pub(crate) fn add_gram(z: &[f64], m: usize, weight: &[f64], gram: &mut [f64]) {
     gram.par_chunks_mut(GRAM.0 * m).enumerate().for_each_init(Vec::new, |scaled, (t, tile)| {
@@ -58,8 +70,7 @@ pub(crate) fn inverse_root(a: &[f64], n: usize, floor: f64) -> Option<Vec<f64>> 
     let (values, vectors) = eigensystem(a, n)?;
     let scaled = faer::Mat::from_fn(n, n, |i, j| vectors[(i, j)] / values[j].max(floor).sqrt());
     let mut root = vec![0.0; n * n];
-    let out = MatMut::from_row_major_slice_mut(&mut root, n, n);
-    matmul(out, Accum::Replace, scaled.as_ref(), vectors.transpose(), 1.0, Par::Seq);
+    multiply(&mut root, Accum::Replace, scaled.as_ref(), vectors.transpose(), 1.0);
     Some(root)
 }
 

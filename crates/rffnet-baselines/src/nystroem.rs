@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatRef};
 use rffnet::numerics::random::{permutation, seeded};
 
 use crate::heads::{Features, Head};
 use crate::kernel::{Points, gaussian};
 use crate::krr::{Dual, bandwidth};
-use crate::linalg::inverse_root;
+use crate::linalg::{inverse_root, multiply};
 use crate::rff::at_least_one;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
@@ -50,8 +49,7 @@ impl Nystroem {
                 "landmark {row} is beyond the {n} rows, which count from 0"
             )));
         }
-        let values = chosen.iter().flat_map(|&i| training.rows.row(i)).copied().collect();
-        Ok(Rows { values, columns: training.rows.columns })
+        Ok(training.rows.select(&chosen))
     }
 }
 
@@ -78,9 +76,8 @@ impl Method for Nystroem {
         // The root goes into the coefficients: a prediction is a sum of m kernels.
         let (beta, intercept) = head.split();
         let mut coefficients = vec![0.0; m * head.outputs];
-        let out = MatMut::from_row_major_slice_mut(&mut coefficients, m, head.outputs);
-        let root = MatRef::from_row_major_slice(&map.root, m, m);
-        matmul(out, Accum::Replace, root, MatRef::from_row_major_slice(beta, m, head.outputs), 1.0, Par::Seq);
+        let beta = MatRef::from_row_major_slice(beta, m, head.outputs);
+        multiply(&mut coefficients, Accum::Replace, map.root(), beta, 1.0);
         Ok(Box::new(Dual {
             rows,
             gamma,
@@ -100,6 +97,12 @@ struct Map {
     m: usize,
 }
 
+impl Map {
+    fn root(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.root, self.m, self.m)
+    }
+}
+
 impl Features for Map {
     fn width(&self) -> usize {
         self.m
@@ -110,7 +113,6 @@ impl Features for Map {
         let mut kernel = vec![0.0; count * m];
         self.points.tile(range, &self.landmarks, 0..m, m, &mut kernel);
         let kernel = MatRef::from_row_major_slice(&kernel, count, m);
-        let out = MatMut::from_row_major_slice_mut(out, count, m);
-        matmul(out, Accum::Replace, kernel, MatRef::from_row_major_slice(&self.root, m, m), 1.0, Par::Seq);
+        multiply(out, Accum::Replace, kernel, self.root(), 1.0);
     }
 }

@@ -3,13 +3,13 @@
 use std::f64::consts::TAU;
 use std::ops::Range;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatRef};
 use rffnet::numerics::random::{seeded, uniform};
 use rffnet::{Kernel, Spectrum, simd};
 
 use crate::heads::{Features, Head, Headed};
 use crate::krr::bandwidth;
+use crate::linalg::multiply;
 use crate::{Error, Method, Need, Rows, Trained, Training};
 
 /// Features `sqrt(2/s) cos(omega . x + phase)` of a Gaussian kernel, then a ridge or logistic head.
@@ -84,10 +84,9 @@ impl Features for Map {
     fn make(&self, rows: &Rows, range: Range<usize>, out: &mut [f64]) {
         let (s, d, count) = (self.width(), self.columns, range.len());
         let x: Vec<f64> = rows.values[range.start * d..range.end * d].iter().map(|&v| v.into()).collect();
-        let product = MatMut::from_row_major_slice_mut(&mut *out, count, s);
         let omega = MatRef::from_row_major_slice(&self.omega, s, d);
         let x = MatRef::from_row_major_slice(&x, count, d);
-        matmul(product, Accum::Replace, x, omega.transpose(), 1.0, Par::Seq);
+        multiply(out, Accum::Replace, x, omega.transpose(), 1.0);
         let scale = (2.0 / s as f64).sqrt();
         let (mut angle, mut sin, mut cos) = (vec![0.0; s], vec![0.0; s], vec![0.0; s]);
         for out in out.chunks_exact_mut(s) {

@@ -27,6 +27,11 @@ impl Rows {
         &self.values[i * self.columns..(i + 1) * self.columns]
     }
 
+    /// These rows, in this order.
+    pub(crate) fn select(&self, order: &[usize]) -> Rows {
+        Rows { values: order.iter().flat_map(|&i| self.row(i)).copied().collect(), columns: self.columns }
+    }
+
     /// For each column, whether it is 0 in every row.
     pub(crate) fn constant(&self) -> Vec<bool> {
         let mut constant = vec![true; self.columns];
@@ -58,6 +63,16 @@ impl Training<'_> {
             Target::Labels { classes, .. } if classes.len() == 2 => 1,
             Target::Labels { classes, .. } => classes.len(),
         }
+    }
+
+    /// The weighted mean of each of `outputs` targets.
+    pub(crate) fn means(&self, values: &[f64], outputs: usize) -> Vec<f64> {
+        let total: f64 = self.weight.iter().sum();
+        let mut means = vec![0.0; outputs];
+        for (y, w) in values.chunks_exact(outputs).zip(&self.weight) {
+            means.iter_mut().zip(y).for_each(|(m, y)| *m += w * y / total);
+        }
+        means
     }
 }
 

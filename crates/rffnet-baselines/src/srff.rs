@@ -9,12 +9,11 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use rffnet::numerics::cholesky::Cholesky;
 use rffnet::numerics::random::{seeded, uniform};
-use rffnet::text::count;
 use rffnet::{Kernel, Spectrum, Target};
 
 use self::trig::{cosines, cosines_and_sines};
 use crate::krr::positive;
-use crate::linalg::add_gram;
+use crate::linalg::{add_gram, multiply};
 use crate::rff::at_least_one;
 use crate::simplex::project;
 use crate::{Error, Method, Need, Rows, Trained, Training};
@@ -73,12 +72,7 @@ impl Default for Srff {
 
 impl Method for Srff {
     fn memory(&self, training: &Training<'_>) -> Need {
-        let (n, s) = (training.rows.len() as u64, self.features as u64);
-        let rows = n.max(s);
-        Need {
-            what: format!("the {} x {} features", count(rows), count(s)),
-            bytes: 8 * rows.saturating_mul(s),
-        }
+        Need::array(training.rows.len().max(self.features), self.features, "features")
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {
@@ -183,9 +177,8 @@ impl Map {
         let x: Vec<f64> = rows.iter().zip(gamma.iter().cycle()).map(|(&x, g)| f64::from(x) * g).collect();
         let count = rows.len() / d;
         let mut angles: Vec<f64> = self.phase.iter().copied().cycle().take(count * s).collect();
-        let out = MatMut::from_row_major_slice_mut(&mut angles, count, s);
         let x = MatRef::from_row_major_slice(&x, count, d);
-        matmul(out, Accum::Add, x, self.omega().transpose(), 1.0, Par::Seq);
+        multiply(&mut angles, Accum::Add, x, self.omega().transpose(), 1.0);
         angles
     }
 }
@@ -200,13 +193,7 @@ struct SquaredError<'a> {
 
 impl<'a> SquaredError<'a> {
     fn new(method: &Srff, training: &'a Training<'_>, values: &[f64], outputs: usize) -> Self {
-        let total: f64 = training.weight.iter().sum();
-        let mut offset = vec![0.0; outputs];
-        if method.centre {
-            for (y, w) in values.chunks_exact(outputs).zip(&training.weight) {
-                offset.iter_mut().zip(y).for_each(|(o, y)| *o += w * y / total);
-            }
-        }
+        let offset = if method.centre { training.means(values, outputs) } else { vec![0.0; outputs] };
         let target = values.iter().zip(offset.iter().cycle()).map(|(y, o)| y - o).collect();
         Self { rows: &training.rows, weight: &training.weight, target, offset }
     }
@@ -270,9 +257,8 @@ impl<'a> SquaredError<'a> {
             }
             let count = w.len();
             let mut by_input = vec![0.0; count * d];
-            let out = MatMut::from_row_major_slice_mut(&mut by_input, count, d);
             let angles = MatRef::from_row_major_slice(&angles, count, s);
-            matmul(out, Accum::Replace, angles, map.omega(), 1.0, Par::Seq);
+            multiply(&mut by_input, Accum::Replace, angles, map.omega(), 1.0);
             let mut sums = vec![0.0; d];
             for (by_input, x) in by_input.chunks_exact(d).zip(x.chunks_exact(d)) {
                 sums.iter_mut().zip(by_input).zip(x).for_each(|((s, g), &x)| *s += g * f64::from(x));
@@ -296,7 +282,7 @@ fn residuals(z: &[f64], target: &[f64], beta: &[f64], k: usize) -> Vec<f64> {
     let mut out = target.to_vec();
     let z = MatRef::from_row_major_slice(z, count, s);
     let beta = MatRef::from_row_major_slice(beta, s, k);
-    matmul(MatMut::from_row_major_slice_mut(&mut out, count, k), Accum::Add, z, beta, -1.0, Par::Seq);
+    multiply(&mut out, Accum::Add, z, beta, -1.0);
     out
 }
 
@@ -325,15 +311,7 @@ impl Trained for Sparse {
                 let z = cosines(&self.map.angles(x, &self.map.gamma));
                 let count = z.len() / s;
                 let mut out: Vec<f64> = self.offset.iter().copied().cycle().take(count * k).collect();
-                let z = MatRef::from_row_major_slice(&z, count, s);
-                matmul(
-                    MatMut::from_row_major_slice_mut(&mut out, count, k),
-                    Accum::Add,
-                    z,
-                    beta,
-                    1.0,
-                    Par::Seq,
-                );
+                multiply(&mut out, Accum::Add, MatRef::from_row_major_slice(&z, count, s), beta, 1.0);
                 out
             })
             .collect();

@@ -1,5 +1,6 @@
 //! The subcommands, and the flags they all share.
 
+use std::fmt::Display;
 use std::num::NonZeroU16;
 
 use clap::{Args, Parser, Subcommand};
@@ -11,7 +12,7 @@ use crate::command::reproduce;
 #[cfg(feature = "compare")]
 use crate::command::{compare, job};
 use crate::command::{completions, eval, export, fit, generate, inspect, predict, select};
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::values::{self, FORMATS, named};
 
 const EXAMPLES: &str = "\
@@ -59,6 +60,13 @@ pub(crate) struct Globals {
 impl Globals {
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(0)
+    }
+
+    /// Says what is done, unless asked to be quiet.
+    pub(crate) fn tell(&self, line: impl Display) {
+        if !self.quiet {
+            say(line);
+        }
     }
 
     /// These, and what they leave open from `file`.

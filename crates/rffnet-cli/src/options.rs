@@ -7,7 +7,7 @@ use rffnet_data::{ColumnRef, Simulated, Task};
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::values::{self, TASKS, named};
+use crate::values::{self, named};
 
 /// Whether a CSV file starts with names. Shared by all commands that read one.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
@@ -56,11 +56,11 @@ pub(crate) struct DataOptions {
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>)]
     pub(crate) columns: Option<usize>,
     /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
-    #[arg(long, value_parser = named(TASKS))]
+    #[arg(long, value_parser = named(Task::ALL))]
     #[serde(deserialize_with = "values::parsed")]
     pub(crate) task: Option<Task>,
     /// Fit a built-in simulated set instead of a file; 2,000 further rows are the test part [default: none]
-    #[arg(long, value_name = "NAME", value_parser = named(&Simulated::ALL))]
+    #[arg(long, value_name = "NAME", value_parser = named(Simulated::ALL))]
     #[serde(deserialize_with = "values::parsed")]
     pub(crate) dataset: Option<Simulated>,
     /// Rows to draw from the simulated set [default: 10000]

@@ -19,12 +19,30 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     to_stdout(|out| out.write_all(text.as_bytes()))
 }
 
+/// The fields of a JSON object, in this order: `object! { rows: table.rows, columns }`.
+macro_rules! object {
+    ($($field:ident $(: $value:expr)?),+ $(,)?) => {{
+        // Each field has a type parameter of its own name.
+        #[allow(non_camel_case_types)]
+        let object = {
+            #[derive(serde::Serialize)]
+            struct Object<$($field),+> { $($field: $field),+ }
+            Object { $($field $(: $value)?),+ }
+        };
+        object
+    }};
+}
+pub(crate) use object;
+
 /// One JSON object; a number that is not finite is null.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    to_stdout(|out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        out.write_all(b"\n")
-    })
+    to_stdout(|out| write_json(value, out))
+}
+
+/// As [`print_json`], to a file perhaps.
+pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    out.write_all(b"\n")
 }
 
 /// Columns of text to fill: the terminal's, or 80 where there is none.

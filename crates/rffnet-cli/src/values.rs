@@ -5,11 +5,10 @@ use std::num::NonZeroU16;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rffnet_data::{ColumnRef, Format, Task};
+use rffnet_data::{ColumnRef, Format};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-pub(crate) const TASKS: &[Task] = &[Task::Auto, Task::Regression, Task::Classification];
 pub(crate) const FORMATS: &[Format] = &[Format::Csv, Format::Libsvm, Format::Npy, Format::Parquet];
 
 /// Parses one of a closed set of names, and lists them in the help text.

@@ -18,15 +18,6 @@ pub enum Part {
     Test,
 }
 
-/// How a task is written in a job.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Task", rename_all = "kebab-case")]
-enum TaskName {
-    Auto,
-    Regression,
-    Classification,
-}
-
 /// Where rows come from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "source", rename_all = "kebab-case", deny_unknown_fields)]
@@ -34,7 +25,6 @@ pub enum Source {
     /// A part of a simulated set, as `--dataset` draws it: `rows` training rows, then `test_rows` test rows.
     Simulated {
         /// The set.
-        #[serde(with = "set_name")]
         set: Simulated,
         /// Training rows.
         rows: usize,
@@ -65,7 +55,7 @@ pub enum Source {
         #[serde(default)]
         missing: bool,
         /// What to learn.
-        #[serde(default, with = "TaskName")]
+        #[serde(default)]
         task: Task,
         /// Which rows, counted from 0; all without.
         #[serde(default)]
@@ -79,21 +69,6 @@ pub enum Source {
         #[serde(default)]
         rows: Option<Vec<usize>>,
     },
-}
-
-/// A simulated set by its name.
-mod set_name {
-    use rffnet_data::Simulated;
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(set: &Simulated, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(set.name())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Simulated, D::Error> {
-        String::deserialize(input)?.parse().map_err(D::Error::custom)
-    }
 }
 
 /// The rows to learn from and the rows to be scored on, with the same classes in both.

@@ -1,8 +1,5 @@
 //! The methods by name, with their settings.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rffnet::scores::Prediction;
 use rffnet::{Data, Fit, Matrix, Params, Target};
 use rffnet_baselines::{
@@ -12,75 +9,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Job};
 
-/// A method's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // the names say it
-pub enum Kind {
-    Rffnet,
-    RffnetPaper,
-    Krr,
-    Nystroem,
-    Fastfood,
-    Eigenpro,
-    Gpr,
-    Srff,
-    Rff,
-    Linear,
-    Constant,
+rffnet::named_enum! {
+    /// A method's name.
+    #[derive(Hash)]
+    #[allow(missing_docs)] // the names say it
+    pub enum Kind {
+        Rffnet => "rffnet",
+        RffnetPaper => "rffnet-paper",
+        Krr => "krr",
+        Nystroem => "nystroem",
+        Fastfood => "fastfood",
+        Eigenpro => "eigenpro",
+        Gpr => "gpr",
+        Srff => "srff",
+        Rff => "rff",
+        Linear => "linear",
+        Constant => "constant",
+    } else Error = unknown_kind
 }
 
-impl Kind {
-    /// All, in the order of the documentation.
-    pub const ALL: [Kind; 11] = [
-        Kind::Rffnet,
-        Kind::RffnetPaper,
-        Kind::Krr,
-        Kind::Nystroem,
-        Kind::Fastfood,
-        Kind::Eigenpro,
-        Kind::Gpr,
-        Kind::Srff,
-        Kind::Rff,
-        Kind::Linear,
-        Kind::Constant,
-    ];
-
-    /// The name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Rffnet => "rffnet",
-            Kind::RffnetPaper => "rffnet-paper",
-            Kind::Krr => "krr",
-            Kind::Nystroem => "nystroem",
-            Kind::Fastfood => "fastfood",
-            Kind::Eigenpro => "eigenpro",
-            Kind::Gpr => "gpr",
-            Kind::Srff => "srff",
-            Kind::Rff => "rff",
-            Kind::Linear => "linear",
-            Kind::Constant => "constant",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Kind {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
-            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-            let near = rffnet_data::nearest(text, names.iter().copied());
-            let advice = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
-            Error::new(format!("there is no model '{text}'{advice}; the models are {}", names.join(", ")))
-        })
-    }
+fn unknown_kind(text: &str) -> Error {
+    let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+    let near = rffnet_data::nearest(text, names.iter().copied());
+    let advice = near.map_or(String::new(), |near| format!(" (did you mean '{near}'?)"));
+    Error::new(format!("there is no model '{text}'{advice}; the models are {}", names.join(", ")))
 }
 
 /// Which settings a baseline has.
@@ -315,7 +267,7 @@ mod tests {
     /// Every name, on numbers and on classes: better than a constant, or a sentence that says why not.
     #[test]
     fn every_method_learns() {
-        for kind in Kind::ALL {
+        for &kind in Kind::ALL {
             assert_eq!(kind.name().parse(), Ok(kind));
             // Sparse features take their time, and fit the noise of so few rows.
             let (set, rows) = if kind == Kind::Srff { (Simulated::Jse3, 20) } else { (Simulated::Jse2, 120) };

@@ -25,11 +25,9 @@ impl fmt::Display for At {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell<'a> {
     Number(f64),
-    Missing,
-    Infinite,
-    /// A number beyond the range of the type it is read into.
-    TooLarge,
     Text(&'a str),
+    /// Neither.
+    Unusable(Fault),
 }
 
 /// Why a cell cannot be an input, a target or a weight.
@@ -37,21 +35,44 @@ pub(crate) enum Cell<'a> {
 pub(crate) enum Fault {
     Missing,
     Infinite,
+    /// A number beyond the range of the type it is read into.
     TooLarge,
     Text,
     /// Of a weight alone.
     Negative,
 }
 
+impl Cell<'_> {
+    /// The number in it.
+    pub(crate) fn number(self) -> Result<f64, Fault> {
+        match self {
+            Cell::Number(v) => Ok(v),
+            Cell::Text(_) => Err(Fault::Text),
+            Cell::Unusable(fault) => Err(fault),
+        }
+    }
+}
+
+/// Classifies a cell that is a number already.
+impl From<f64> for Cell<'_> {
+    fn from(value: f64) -> Self {
+        match value {
+            _ if value.is_nan() => Cell::Unusable(Fault::Missing),
+            _ if value.is_infinite() => Cell::Unusable(Fault::Infinite),
+            _ => Cell::Number(value),
+        }
+    }
+}
+
 /// Classifies a cell that is read as a 64-bit number.
 pub(crate) fn classify(cell: &str) -> Cell<'_> {
     let cell = cell.trim();
     match cell.parse::<f64>() {
-        Ok(v) if v.is_finite() => Cell::Number(v),
-        Ok(v) if v.is_nan() => Cell::Missing,
-        Ok(_) if cell.bytes().any(|b| b.is_ascii_digit()) => Cell::TooLarge,
-        Ok(_) => Cell::Infinite,
-        Err(_) if is_missing(cell) => Cell::Missing,
+        Ok(v) if v.is_infinite() && cell.bytes().any(|b| b.is_ascii_digit()) => {
+            Cell::Unusable(Fault::TooLarge)
+        }
+        Ok(v) => v.into(),
+        Err(_) if is_missing(cell) => Cell::Unusable(Fault::Missing),
         Err(_) => Cell::Text(cell),
     }
 }
@@ -74,13 +95,8 @@ pub(crate) fn input(cell: &str) -> Result<f32, Fault> {
 fn unusual_input(cell: &str) -> Result<f32, Fault> {
     match cell.trim().parse::<f32>() {
         Ok(v) if v.is_finite() => Ok(v),
-        _ => match classify(cell) {
-            // Finite in 64 bits, not in 32.
-            Cell::Number(_) | Cell::TooLarge => Err(Fault::TooLarge),
-            Cell::Missing => Err(Fault::Missing),
-            Cell::Infinite => Err(Fault::Infinite),
-            Cell::Text(_) => Err(Fault::Text),
-        },
+        // Finite in 64 bits, not in 32.
+        _ => classify(cell).number().and(Err(Fault::TooLarge)),
     }
 }
 
@@ -88,27 +104,13 @@ fn unusual_input(cell: &str) -> Result<f32, Fault> {
 #[inline]
 pub(crate) fn input_number(value: f64) -> Result<f32, Fault> {
     let narrow = value as f32;
-    if narrow.is_finite() {
-        Ok(narrow)
-    } else if value.is_nan() {
-        Err(Fault::Missing)
-    } else if value.is_infinite() {
-        Err(Fault::Infinite)
-    } else {
-        Err(Fault::TooLarge)
-    }
+    if narrow.is_finite() { Ok(narrow) } else { Cell::from(value).number().and(Err(Fault::TooLarge)) }
 }
 
 /// A weight: finite and not negative.
 pub(crate) fn weight(cell: Cell<'_>) -> Result<f32, Fault> {
-    match cell {
-        Cell::Number(v) if v < 0.0 => Err(Fault::Negative),
-        Cell::Number(v) => input_number(v),
-        Cell::Missing => Err(Fault::Missing),
-        Cell::Infinite => Err(Fault::Infinite),
-        Cell::TooLarge => Err(Fault::TooLarge),
-        Cell::Text(_) => Err(Fault::Text),
-    }
+    let v = cell.number()?;
+    if v < 0.0 { Err(Fault::Negative) } else { input_number(v) }
 }
 
 /// What a column is used for, as far as advice differs.
@@ -170,7 +172,7 @@ pub(crate) fn fault_error(
             )
         }
     };
-    DataError::cell(source, sentence)
+    DataError::cell(format!("{source}: {sentence}"))
 }
 
 /// Digits and commas only, as in `1,5` or `1,234.5`.
@@ -191,11 +193,11 @@ mod tests {
         assert_eq!(classify(" +1.5e3 "), Cell::Number(1500.0));
         assert_eq!(classify("-.5"), Cell::Number(-0.5));
         for missing in ["", " ", "NA", "na", "NaN", "nan", "null", "NULL", "?", ".", "n/a"] {
-            assert_eq!(classify(missing), Cell::Missing, "{missing:?}");
+            assert_eq!(classify(missing), Cell::Unusable(Fault::Missing), "{missing:?}");
         }
-        assert_eq!(classify("-inf"), Cell::Infinite);
-        assert_eq!(classify("Infinity"), Cell::Infinite);
-        assert_eq!(classify("1e400"), Cell::TooLarge);
+        assert_eq!(classify("-inf"), Cell::Unusable(Fault::Infinite));
+        assert_eq!(classify("Infinity"), Cell::Unusable(Fault::Infinite));
+        assert_eq!(classify("1e400"), Cell::Unusable(Fault::TooLarge));
         for text in ["abc", "0x10", "1_000", "1 2", "--1", "1e", "e5", "true"] {
             assert_eq!(classify(text), Cell::Text(text), "{text:?}");
         }

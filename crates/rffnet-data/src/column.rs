@@ -1,12 +1,10 @@
 //! The target column: numbers or text, regression or classification.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rffnet::OwnedTarget;
 use rffnet::text::{count, plural};
+use serde::{Deserialize, Serialize};
 
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, shown};
 
 /// A column of numbers, or of text.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,16 +20,23 @@ pub enum Column {
     },
 }
 
-/// What is learned from a target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Task {
-    /// Classification if the target is text or has exactly two values, else regression.
-    #[default]
-    Auto,
-    /// A number.
-    Regression,
-    /// A class.
-    Classification,
+rffnet::named_enum! {
+    /// What is learned from a target.
+    #[derive(Default)]
+    pub enum Task {
+        /// Classification if the target is text or has exactly two values, else regression.
+        #[default]
+        Auto => "auto",
+        /// A number.
+        Regression => "regression",
+        /// A class.
+        Classification => "classification",
+    } else DataError = unknown_task
+}
+
+fn unknown_task(text: &str) -> DataError {
+    let text = shown(text);
+    DataError::request(format!("task is '{text}'; it must be one of auto, regression, classification"))
 }
 
 impl Task {
@@ -108,14 +113,11 @@ impl Column {
             Column::Numbers(values) => Ok(values),
             Column::Text { levels, .. } => {
                 let example = levels.first().map_or("", String::as_str);
-                Err(DataError::new(
-                    ErrorKind::Request,
-                    format!(
-                        "the target holds text such as '{}', so there is no number to learn; use --task \
+                Err(DataError::request(format!(
+                    "the target holds text such as '{}', so there is no number to learn; use --task \
                          classification, or choose another --target",
-                        shown(example)
-                    ),
-                ))
+                    shown(example)
+                )))
             }
         }
     }
@@ -141,15 +143,12 @@ fn number_labels(values: &[f64]) -> Result<OwnedTarget, DataError> {
     distinct.dedup();
     let n = distinct.len();
     if n > MAX_NUMERIC_CLASSES || (n > FEW_CLASSES && n > values.len() / 2) {
-        return Err(DataError::new(
-            ErrorKind::Request,
-            format!(
-                "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
+        return Err(DataError::request(format!(
+            "the target has {} distinct numbers in {}, too many to be classes; use --task regression, \
                  or choose another --target",
-                count(n),
-                plural(values.len(), "row")
-            ),
-        ));
+            count(n),
+            plural(values.len(), "row")
+        )));
     }
     let code = |v: &f64| distinct.partition_point(|d| d.total_cmp(&(v + 0.0)).is_lt()) as u32;
     Ok(OwnedTarget::Labels {
@@ -174,15 +173,12 @@ fn text_labels(levels: &[String], codes: &[u32]) -> Result<OwnedTarget, DataErro
         }
     }
     if classes.len() > FEW_CLASSES && classes.len() > codes.len() / 2 {
-        return Err(DataError::new(
-            ErrorKind::Request,
-            format!(
-                "the target has {} different texts in {}, more like names than classes; choose another \
+        return Err(DataError::request(format!(
+            "the target has {} different texts in {}, more like names than classes; choose another \
                  --target",
-                count(classes.len()),
-                plural(codes.len(), "row")
-            ),
-        ));
+            count(classes.len()),
+            plural(codes.len(), "row")
+        )));
     }
     let codes = codes.iter().filter_map(|&c| renumbered.get(c as usize).copied()).collect();
     Ok(OwnedTarget::Labels { classes, codes })
@@ -193,32 +189,6 @@ pub(crate) fn number_text(value: f64) -> String {
     let value = value + 0.0;
     let size = value.abs();
     if size != 0.0 && !(1e-5..1e16).contains(&size) { format!("{value:e}") } else { format!("{value}") }
-}
-
-impl FromStr for Task {
-    type Err = DataError;
-
-    fn from_str(text: &str) -> Result<Self, DataError> {
-        match text {
-            "auto" => Ok(Task::Auto),
-            "regression" => Ok(Task::Regression),
-            "classification" => Ok(Task::Classification),
-            _ => Err(DataError::new(
-                ErrorKind::Request,
-                format!("task is '{}'; it must be one of auto, regression, classification", shown(text)),
-            )),
-        }
-    }
-}
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Task::Auto => "auto",
-            Task::Regression => "regression",
-            Task::Classification => "classification",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,9 @@ pub(crate) fn read(
     let mut records = Records::new(input)?;
     let source = records.source().to_string();
     let Some(first) = records.next()?.map(KeptRecord::new) else {
-        return Err(DataError::format(&source, "the file is empty; give a file with at least one row"));
+        return Err(DataError::format(format!(
+            "{source}: the file is empty; give a file with at least one row"
+        )));
     };
     let first = first.get();
     let width = first.len();
@@ -50,10 +52,9 @@ pub(crate) fn read(
         }
     }
     if rows.count == 0 {
-        return Err(DataError::format(
-            &source,
-            "there is a header but no row under it; add rows, or pass --no-header if the first line is data",
-        ));
+        return Err(DataError::format(format!(
+            "{source}: there is a header but no row under it; add rows, or pass --no-header if the first line is data"
+        )));
     }
     Ok(layout)
 }
@@ -95,14 +96,11 @@ fn header_names(source: &str, first: Record<'_>) -> Result<Vec<String>, DataErro
     }
     let mut seen = HashSet::with_capacity(names.len());
     if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(DataError::column(
-            source,
-            format_args!(
-                "the header has the name '{}' twice; rename one, or pass --no-header if the first line is \
+        return Err(DataError::column(format!(
+            "{source}: the header has the name '{}' twice; rename one, or pass --no-header if the first line is \
                  data",
-                shown(twice)
-            ),
-        ));
+            shown(twice)
+        )));
     }
     Ok(names)
 }
@@ -183,25 +181,20 @@ impl<'a> RowReader<'a> {
             return Ok(());
         }
         let quote = if record.last_line > record.line + 1 { " (a quote may be open)" } else { "" };
-        Err(DataError::format(
+        Err(DataError::format(format!(
+            "{}: {at} has {} where {width} {} expected{quote}; correct the row or drop it",
             self.source,
-            format_args!(
-                "{at} has {} where {width} {} expected{quote}; correct the row or drop it",
-                plural(record.len(), "cell"),
-                if width == 1 { "is" } else { "are" }
-            ),
-        ))
+            plural(record.len(), "cell"),
+            if width == 1 { "is" } else { "are" }
+        )))
     }
 
     fn target<'c>(&self, at: At, column: usize, cell: &'c str) -> Result<Value<'c>, DataError> {
-        let fault = match classify(cell) {
-            Cell::Number(v) => return Ok(Value::Number(v)),
-            Cell::Text(text) => return Ok(Value::Text(text)),
-            Cell::Missing => Fault::Missing,
-            Cell::Infinite => Fault::Infinite,
-            Cell::TooLarge => Fault::TooLarge,
-        };
-        Err(self.fault(at, column, cell, fault, Use::Target))
+        match classify(cell) {
+            Cell::Number(v) => Ok(Value::Number(v)),
+            Cell::Text(text) => Ok(Value::Text(text)),
+            Cell::Unusable(fault) => Err(self.fault(at, column, cell, fault, Use::Target)),
+        }
     }
 
     fn weight(&self, at: At, column: usize, cell: &str) -> Result<f32, DataError> {
@@ -226,7 +219,8 @@ impl TextCell {
     /// Drops the columns that hold a number in `record`; true while the column of this cell is not among
     /// them.
     fn narrow(&mut self, record: Record<'_>) -> bool {
-        let is_number = |cell: &str| !matches!(classify(cell), Cell::Text(_) | Cell::Missing);
+        let is_number =
+            |cell: &str| !matches!(classify(cell), Cell::Text(_) | Cell::Unusable(Fault::Missing));
         self.text_columns.retain(|&i| !record.cell(i).is_some_and(is_number));
         self.all_text()
     }
@@ -257,19 +251,17 @@ impl TextCell {
         let one = columns.len() == 1;
         let flags: Vec<String> =
             columns.clone().take(5).map(|name| format!("--ignore {}", shell(name))).collect();
-        DataError::cell(
-            rows.source,
-            format_args!(
-                "{} {} {} text; text columns are not supported yet: encode {} as numbers, or leave {} out \
+        DataError::cell(format!(
+            "{}: {} {} {} text; text columns are not supported yet: encode {} as numbers, or leave {} out \
                  with {}{}",
-                if one { "column" } else { "columns" },
-                listed(columns.clone(), 5),
-                if one { "holds" } else { "hold" },
-                if one { "it" } else { "them" },
-                if one { "it" } else { "them" },
-                flags.join(" "),
-                if columns.len() > flags.len() { " ..." } else { "" },
-            ),
-        )
+            rows.source,
+            if one { "column" } else { "columns" },
+            listed(columns.clone(), 5),
+            if one { "holds" } else { "hold" },
+            if one { "it" } else { "them" },
+            if one { "it" } else { "them" },
+            flags.join(" "),
+            if columns.len() > flags.len() { " ..." } else { "" },
+        ))
     }
 }

@@ -36,27 +36,32 @@ pub struct DataError {
 }
 
 impl DataError {
-    pub(crate) fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
-        DataError { kind, sentence: sentence.into(), cause: None }
+    pub(crate) fn new(kind: ErrorKind, sentence: String) -> Self {
+        DataError { kind, sentence, cause: None }
     }
 
-    /// A fault of the file's bytes.
-    pub(crate) fn format(source: &str, sentence: impl fmt::Display) -> Self {
-        DataError::new(ErrorKind::Format, format!("{source}: {sentence}"))
+    /// A fault of the file's bytes. This sentence and the next two begin with the name of the file.
+    pub(crate) fn format(sentence: String) -> Self {
+        DataError::new(ErrorKind::Format, sentence)
     }
 
     /// A fault of one cell or of a column's cells.
-    pub(crate) fn cell(source: &str, sentence: impl fmt::Display) -> Self {
-        DataError::new(ErrorKind::Cell, format!("{source}: {sentence}"))
+    pub(crate) fn cell(sentence: String) -> Self {
+        DataError::new(ErrorKind::Cell, sentence)
     }
 
     /// A fault in which columns were asked for.
-    pub(crate) fn column(source: &str, sentence: impl fmt::Display) -> Self {
-        DataError::new(ErrorKind::Column, format!("{source}: {sentence}"))
+    pub(crate) fn column(sentence: String) -> Self {
+        DataError::new(ErrorKind::Column, sentence)
     }
 
-    pub(crate) fn io(sentence: impl Into<String>, cause: io::Error) -> Self {
-        DataError { kind: ErrorKind::Io, sentence: sentence.into(), cause: Some(cause) }
+    /// A request that is not offered, or does not fit the data.
+    pub(crate) fn request(sentence: String) -> Self {
+        DataError::new(ErrorKind::Request, sentence)
+    }
+
+    pub(crate) fn io(sentence: String, cause: io::Error) -> Self {
+        DataError { kind: ErrorKind::Io, sentence, cause: Some(cause) }
     }
 
     /// What sort of fault it is.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rffnet::text::plural;
 
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind};
+use crate::error::DataError;
 use crate::random::{seeded, shuffle};
 
 /// One way to cut the rows: row numbers in ascending order.
@@ -28,12 +28,7 @@ pub struct Fold {
 /// # Errors
 /// If `k` is below 2, or there are fewer rows than folds.
 pub fn folds(rows: usize, k: usize, seed: u64) -> Result<Vec<Fold>, DataError> {
-    check(k, rows, "row")?;
-    let mut order: Vec<usize> = (0..rows).collect();
-    shuffle(&mut order, &mut seeded(seed));
-    let mut place = vec![0; rows];
-    order.iter().enumerate().for_each(|(i, &row)| place[row] = i % k);
-    Ok(by_place(&place, k))
+    stratified_folds(&vec![0; rows], k, seed)
 }
 
 /// As [`folds`], with each class in all folds in proportion, to within a row.
@@ -110,7 +105,7 @@ fn check(k: usize, parts: usize, noun: &str) -> Result<(), DataError> {
         }
         _ => return Ok(()),
     };
-    Err(DataError::new(ErrorKind::Request, sentence))
+    Err(DataError::request(sentence))
 }
 
 /// Folds from the fold that each row is tested in.

@@ -55,8 +55,11 @@ impl<'a> Input<'a> {
         self.passed
     }
 
-    /// From here on the bytes must be text: a NUL byte is an error.
+    /// From here on the bytes must be text, perhaps behind a byte order mark: a NUL byte is an error.
     pub(crate) fn expect_text(&mut self) -> Result<(), DataError> {
+        if self.peek(3)? == b"\xEF\xBB\xBF" {
+            self.consume(3);
+        }
         self.text = true;
         self.refuse_nul(self.start)
     }
@@ -122,13 +125,11 @@ impl<'a> Input<'a> {
     fn refuse_nul(&self, from: usize) -> Result<(), DataError> {
         match self.buffer[from..self.end].iter().position(|&b| b == 0) {
             None => Ok(()),
-            Some(i) => Err(DataError::format(
-                &self.source,
-                format_args!(
-                    "byte {} is NUL, so this is not plain text; if it is UTF-16, save it as UTF-8",
-                    count(self.passed + (from - self.start + i) as u64 + 1)
-                ),
-            )),
+            Some(i) => Err(DataError::format(format!(
+                "{}: byte {} is NUL, so this is not plain text; if it is UTF-16, save it as UTF-8",
+                self.source,
+                count(self.passed + (from - self.start + i) as u64 + 1)
+            ))),
         }
     }
 

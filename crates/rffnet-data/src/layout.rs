@@ -51,12 +51,9 @@ pub(crate) fn resolve(
     let weight = options.weight.as_ref().map(|c| finder.find(c, "weight")).transpose()?;
     if let (Some(t), true) = (target, target == weight) {
         let name = shown(&names[t]);
-        return Err(DataError::column(
-            source,
-            format_args!(
-                "column '{name}' cannot be both the target and the weight; change --target or --weight"
-            ),
-        ));
+        return Err(DataError::column(format!(
+            "{source}: column '{name}' cannot be both the target and the weight; change --target or --weight"
+        )));
     }
     let mut free = vec![true; names.len()];
     for column in &options.ignore {
@@ -66,10 +63,9 @@ pub(crate) fn resolve(
     for (i, role) in [(target, "target"), (weight, "weight")].into_iter().filter_map(|(i, r)| Some((i?, r))) {
         if !free[i] {
             let name = shown(&names[i]);
-            return Err(DataError::column(
-                source,
-                format_args!("column '{name}' is the {role} and cannot be left out; drop it from --ignore"),
-            ));
+            return Err(DataError::column(format!(
+                "{source}: column '{name}' is the {role} and cannot be left out; drop it from --ignore"
+            )));
         }
         free[i] = false;
     }
@@ -117,13 +113,11 @@ impl Finder<'_> {
         let total = self.names.len();
         match position {
             Some(k) if (1..=total).contains(&k) => Ok(k - 1),
-            Some(k) => Err(DataError::column(
+            Some(k) => Err(DataError::column(format!(
+                "{}: there is no column {k} for --{flag}; there are {}, counted from 1",
                 self.source,
-                format_args!(
-                    "there is no column {k} for --{flag}; there are {}, counted from 1",
-                    plural(total, "column")
-                ),
-            )),
+                plural(total, "column")
+            ))),
             None => {
                 let name = column.to_string();
                 let called = listed(self.names.iter().map(String::as_str), 6);
@@ -137,10 +131,10 @@ impl Finder<'_> {
                     None => have,
                 };
                 let name = shown(&name);
-                Err(DataError::column(
-                    self.source,
-                    format_args!("there is no column '{name}' for --{flag}; {advice}"),
-                ))
+                Err(DataError::column(format!(
+                    "{}: there is no column '{name}' for --{flag}; {advice}",
+                    self.source
+                )))
             }
         }
     }
@@ -169,13 +163,11 @@ impl Choice<'_> {
             target = taken.pop();
         }
         if taken.is_empty() {
-            return Err(DataError::column(
+            return Err(DataError::column(format!(
+                "{}: no input column is left beside the target; the file has {}",
                 self.finder.source,
-                format_args!(
-                    "no input column is left beside the target; the file has {}",
-                    plural(self.free.len(), "column")
-                ),
-            ));
+                plural(self.free.len(), "column")
+            )));
         }
         let inputs = taken.iter().map(|&i| self.finder.names[i].clone()).collect();
         Ok((inputs, taken, target))
@@ -204,13 +196,10 @@ impl Choice<'_> {
                     } else {
                         "--ignore"
                     };
-                    return Err(DataError::column(
-                        source,
-                        format_args!(
-                            "column '{}' is one of the model's inputs; take it out of {flag}",
-                            shown(name)
-                        ),
-                    ));
+                    return Err(DataError::column(format!(
+                        "{source}: column '{}' is one of the model's inputs; take it out of {flag}",
+                        shown(name)
+                    )));
                 }
             }
         }
@@ -228,16 +217,13 @@ impl Choice<'_> {
         } else {
             format!("the nearest names in the file are {}", listed(near.into_iter(), 3))
         };
-        Err(DataError::column(
-            source,
-            format_args!(
-                "{} of the model's {} {} absent: {}; {advice}",
-                absent.len(),
-                plural(wanted.len(), "column"),
-                if absent.len() == 1 { "is" } else { "are" },
-                listed(absent.iter().copied(), 3)
-            ),
-        ))
+        Err(DataError::column(format!(
+            "{source}: {} of the model's {} {} absent: {}; {advice}",
+            absent.len(),
+            plural(wanted.len(), "column"),
+            if absent.len() == 1 { "is" } else { "are" },
+            listed(absent.iter().copied(), 3)
+        )))
     }
 
     /// Without names on one side, order is all there is.
@@ -259,24 +245,18 @@ impl Choice<'_> {
             }
             _ if self.target.is_none() && free.len() == n + 1 => free[..n].to_vec(),
             _ => {
-                return Err(DataError::column(
-                    self.finder.source,
-                    format_args!(
-                        "the model needs {}, and {} here (matched by position, since {}); give the columns \
+                return Err(DataError::column(format!(
+                    "{}: the model needs {}, and {} here (matched by position, since {}); give the columns \
                          the model was fitted on, in their order",
-                        plural(n, "input column"),
-                        if free.len() == 1 {
-                            "there is 1".to_string()
-                        } else {
-                            format!("there are {}", free.len())
-                        },
-                        if self.finder.has_names {
-                            "the model has no names"
-                        } else {
-                            "the file has no names"
-                        },
-                    ),
-                ));
+                    self.finder.source,
+                    plural(n, "input column"),
+                    if free.len() == 1 {
+                        "there is 1".to_string()
+                    } else {
+                        format!("there are {}", free.len())
+                    },
+                    if self.finder.has_names { "the model has no names" } else { "the file has no names" },
+                )));
             }
         };
         // The one column that is left in a file without names is its target.

@@ -6,7 +6,7 @@
 use rffnet::text::{count, plural};
 
 use crate::MAX_COLUMNS;
-use crate::cell::{self, At, Cell, Fault, Use, classify, fault_error};
+use crate::cell::{self, At, Fault, Use, classify, fault_error};
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, resolve};
@@ -28,9 +28,6 @@ pub(crate) fn read(
 ) -> Result<Layout, DataError> {
     let source = input.source().to_string();
     refuse_other_target(&source, options)?;
-    if input.peek(3)? == b"\xEF\xBB\xBF" {
-        input.consume(3);
-    }
     input.expect_text()?;
     let mut rows = SparseRows::default();
     let mut line = Vec::new();
@@ -41,10 +38,9 @@ pub(crate) fn read(
         parse_line(text, number, &source, options.missing, &mut rows)?;
     }
     if rows.labels.is_empty() {
-        return Err(DataError::format(
-            &source,
-            "the file has no rows; give lines of the form 'label 1:0.5 7:2'",
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the file has no rows; give lines of the form 'label 1:0.5 7:2'"
+        )));
     }
     let width = find_width(&source, &rows, options, input.passed())?;
     let layout = find_layout(&source, width, options)?;
@@ -76,12 +72,9 @@ fn refuse_other_target(source: &str, options: &ReadOptions) -> Result<(), DataEr
         Some(ColumnRef::Named(name)) if known(name) => Ok(()),
         Some(other) => {
             let other = shown(&other.to_string());
-            Err(DataError::column(
-                source,
-                format_args!(
-                    "in LIBSVM files the label is the target, so '{other}' cannot be; leave out --target"
-                ),
-            ))
+            Err(DataError::column(format!(
+                "{source}: in LIBSVM files the label is the target, so '{other}' cannot be; leave out --target"
+            )))
         }
     }
 }
@@ -104,13 +97,11 @@ fn next_line(input: &mut Input<'_>, line: &mut Vec<u8>, number: u64) -> Result<b
             return Ok(true);
         }
         if line.len() > MAX_LINE {
-            return Err(DataError::format(
+            return Err(DataError::format(format!(
+                "{}: line {number} is longer than {} characters; check that the file has one row per line",
                 input.source(),
-                format_args!(
-                    "line {number} is longer than {} characters; check that the file has one row per line",
-                    count(MAX_LINE)
-                ),
-            ));
+                count(MAX_LINE)
+            )));
         }
     }
 }
@@ -131,10 +122,9 @@ fn parse_line(
         let (index, value) = parse_pair(word, at, source)?;
         if index <= last {
             let what = if index == last { "occurs twice" } else { "comes after a larger one" };
-            return Err(DataError::format(
-                source,
-                format_args!("{at}: index {index} {what}; sort each line's indices and give each once"),
-            ));
+            return Err(DataError::format(format!(
+                "{source}: {at}: index {index} {what}; sort each line's indices and give each once"
+            )));
         }
         last = index;
         let value = match cell::input(value) {
@@ -157,26 +147,16 @@ fn parse_line(
 
 fn parse_label(label: &str, at: At, source: &str) -> Result<f64, DataError> {
     if label.contains(':') {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "{at} starts with '{}' and so has no label; put the target first, or 0 if it is unknown",
-                shown(label)
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: {at} starts with '{}' and so has no label; put the target first, or 0 if it is unknown",
+            shown(label)
+        )));
     }
-    let fault = match classify(label) {
-        Cell::Number(v) => return Ok(v),
-        Cell::Missing => Fault::Missing,
-        Cell::Infinite => Fault::Infinite,
-        Cell::TooLarge => Fault::TooLarge,
-        Cell::Text(_) => Fault::Text,
-    };
-    Err(fault_error(source, at, LABEL, label, fault, Use::Target))
+    classify(label).number().map_err(|fault| fault_error(source, at, LABEL, label, fault, Use::Target))
 }
 
 fn parse_pair<'a>(word: &'a str, at: At, source: &str) -> Result<(u32, &'a str), DataError> {
-    let wrong = |what: &str| Err(DataError::format(source, format_args!("{at}: '{}' {what}", shown(word))));
+    let wrong = |what: &str| Err(DataError::format(format!("{source}: {at}: '{}' {what}", shown(word))));
     let Some((index, value)) = word.split_once(':') else {
         return wrong("has no colon; write each entry as index:value");
     };
@@ -203,18 +183,15 @@ fn find_width(
     let largest = rows.largest as usize;
     let width = match (options.columns, &options.select) {
         (Some(0), _) => {
-            return Err(DataError::column(source, "--columns is 0; it must be at least 1"));
+            return Err(DataError::column(format!("{source}: --columns is 0; it must be at least 1")));
         }
         (Some(width), _) if largest > width => {
-            return Err(DataError::format(
-                source,
-                format_args!(
-                    "line {} has index {largest}, beyond the {} of --columns; raise --columns or correct \
+            return Err(DataError::format(format!(
+                "{source}: line {} has index {largest}, beyond the {} of --columns; raise --columns or correct \
                      the line",
-                    rows.largest_line,
-                    count(width)
-                ),
-            ));
+                rows.largest_line,
+                count(width)
+            )));
         }
         (Some(width), _) => width,
         // Columns that the model does not know are ignored, and those that no row mentions are zero.
@@ -222,26 +199,22 @@ fn find_width(
         (None, Select::All) => largest,
     };
     if width == 0 {
-        return Err(DataError::format(
-            source,
-            "no line has an index:value entry, so there is no input column",
-        ));
+        return Err(DataError::format(format!(
+            "{source}: no line has an index:value entry, so there is no input column"
+        )));
     }
     let dense = width as u128 * rows.labels.len() as u128 * 4;
     if width > MAX_COLUMNS || dense > (64 << 20) + 4096 * u128::from(bytes) {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "index {} (line {}) makes {} x {}, {} MB as a dense matrix, from a file of {} bytes; \
+        return Err(DataError::format(format!(
+            "{source}: index {} (line {}) makes {} x {}, {} MB as a dense matrix, from a file of {} bytes; \
                  renumber the columns that occur from 1",
-                count(largest),
-                rows.largest_line,
-                plural(rows.labels.len(), "row"),
-                plural(width, "column"),
-                count(dense / 1_000_000),
-                count(bytes)
-            ),
-        ));
+            count(largest),
+            rows.largest_line,
+            plural(rows.labels.len(), "row"),
+            plural(width, "column"),
+            count(dense / 1_000_000),
+            count(bytes)
+        )));
     }
     Ok(width)
 }
@@ -275,10 +248,9 @@ fn find_layout(source: &str, width: usize, options: &ReadOptions) -> Result<Layo
         match layout.roles.get_mut(column - 1) {
             Some(role @ Role::Skip) => *role = Role::Input(k),
             Some(_) => {
-                return Err(DataError::column(
-                    source,
-                    format_args!("column {column} is one of the model's inputs; take it out of --weight"),
-                ));
+                return Err(DataError::column(format!(
+                    "{source}: column {column} is one of the model's inputs; take it out of --weight"
+                )));
             }
             // Beyond --columns: zero in every row.
             None => {}
@@ -304,12 +276,10 @@ fn densify(
             match layout.roles.get(index as usize - 1) {
                 Some(&Role::Input(k)) => inputs[k] = value,
                 Some(Role::Weight) => {
-                    let checked =
-                        cell::weight(if value.is_nan() { Cell::Missing } else { Cell::Number(value.into()) });
                     let error = |fault| {
                         fault_error(source, at, &index.to_string(), &value.to_string(), fault, Use::Weight)
                     };
-                    weight = Some(checked.map_err(error)?);
+                    weight = Some(cell::weight(f64::from(value).into()).map_err(error)?);
                 }
                 // The label's own place, which no index of a file reaches within the width.
                 Some(Role::Target | Role::Skip) | None => {}

@@ -32,24 +32,18 @@ pub(crate) fn read(
         bytes: Vec::new(),
     };
     let mut values = Vec::new();
-    if header.fortran_order {
-        // Columns come one after the other, and rows are complete only at the end. Nothing is reserved
-        // beforehand: the values grow as the bytes arrive.
-        data.append(rows * columns, &mut values)?;
-        let layout = resolve(&source, made_up_names(columns), false, options)?;
-        sink.begin(&layout);
-        let mut reader = RowReader::new(&source, &layout, options);
-        for row in 0..rows {
-            reader.read(row, (0..columns).map(|j| values[j * rows + row]), sink)?;
-        }
-        return Ok(layout);
-    }
-    // The first row must be there before anything of the promised width is made.
-    data.append(columns, &mut values)?;
+    // In Fortran's order columns come one after the other, and rows are complete only at the end. Nothing is
+    // reserved beforehand: the values grow as the bytes arrive. In the other order the first row must be there
+    // before anything of the promised width is made.
+    data.append(if header.fortran_order { rows * columns } else { columns }, &mut values)?;
     let layout = resolve(&source, made_up_names(columns), false, options)?;
     sink.begin(&layout);
     let mut reader = RowReader::new(&source, &layout, options);
     for row in 0..rows {
+        if header.fortran_order {
+            reader.read(row, (0..columns).map(|j| values[j * rows + row]), sink)?;
+            continue;
+        }
         if row > 0 {
             values.clear();
             data.append(columns, &mut values)?;
@@ -61,22 +55,21 @@ pub(crate) fn read(
 
 fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
     let source = input.source().to_string();
-    let short = || DataError::format(&source, "the file ends within the .npy header; save the array again");
+    let short =
+        || DataError::format(format!("{source}: the file ends within the .npy header; save the array again"));
     let start: [u8; 8] = input.peek(8)?.try_into().map_err(|_| short())?;
     if !start.starts_with(b"\x93NUMPY") {
-        return Err(DataError::format(
-            &source,
-            "this is not a .npy file (it does not start with \\x93NUMPY); check --format",
-        ));
+        return Err(DataError::format(format!(
+            "{source}: this is not a .npy file (it does not start with \\x93NUMPY); check --format"
+        )));
     }
     let wide = match start[6] {
         1 => false,
         2 | 3 => true,
         version => {
-            return Err(DataError::format(
-                &source,
-                format_args!(".npy version {version} is not known (1 to 3 are); save the array again"),
-            ));
+            return Err(DataError::format(format!(
+                "{source}: .npy version {version} is not known (1 to 3 are); save the array again"
+            )));
         }
     };
     input.consume(8);
@@ -87,20 +80,17 @@ fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
     }
     let length = length.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte));
     if length > MAX_HEADER {
-        return Err(DataError::format(
-            &source,
-            format_args!(
-                "the .npy header claims {} bytes, more than any plain array needs; save the array again",
-                count(length)
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the .npy header claims {} bytes, more than any plain array needs; save the array again",
+            count(length)
+        )));
     }
     let mut text = Vec::new();
     if input.append(length, &mut text)? < length {
         return Err(short());
     }
     let text = String::from_utf8_lossy(&text);
-    parse_header(&text).map_err(|what| DataError::format(&source, what))
+    parse_header(&text).map_err(|what| DataError::format(format!("{source}: {what}")))
 }
 
 struct Shape {
@@ -110,43 +100,31 @@ struct Shape {
 
 fn check_shape(source: &str, header: &Header) -> Result<Shape, DataError> {
     let &[rows, columns] = header.shape.as_slice() else {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array has {}, and a table needs two (rows and columns); reshape it before saving",
-                plural(header.shape.len(), "dimension")
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array has {}, and a table needs two (rows and columns); reshape it before saving",
+            plural(header.shape.len(), "dimension")
+        )));
     };
     if rows == 0 || columns == 0 {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array is {rows} x {columns} and so holds no values; give one with rows and columns"
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array is {rows} x {columns} and so holds no values; give one with rows and columns"
+        )));
     }
     if columns > MAX_COLUMNS as u64 {
-        return Err(DataError::format(
-            source,
-            format_args!(
-                "the array has {} columns, more than {}; is it transposed?",
-                count(columns),
-                count(MAX_COLUMNS)
-            ),
-        ));
+        return Err(DataError::format(format!(
+            "{source}: the array has {} columns, more than {}; is it transposed?",
+            count(columns),
+            count(MAX_COLUMNS)
+        )));
     }
     let bytes = u128::from(rows) * u128::from(columns) * header.kind.size() as u128;
     match (usize::try_from(rows), isize::try_from(bytes)) {
         (Ok(rows), Ok(_)) => Ok(Shape { rows, columns: columns as usize }),
-        _ => Err(DataError::format(
-            source,
-            format_args!(
-                "the header claims {} x {} values, more than can exist; save the array again",
-                count(rows),
-                count(columns)
-            ),
-        )),
+        _ => Err(DataError::format(format!(
+            "{source}: the header claims {} x {} values, more than can exist; save the array again",
+            count(rows),
+            count(columns)
+        ))),
     }
 }
 
@@ -175,14 +153,11 @@ impl Data<'_> {
             left -= got;
             self.got += got as u128;
             if got < want {
-                return Err(DataError::format(
-                    self.source,
-                    format_args!(
-                        "the header promises {} values and {} are there; the file is cut short, so save or \
+                return Err(DataError::format(format!(
+                    "{}: the header promises {} values and {} are there; the file is cut short, so save or \
                          fetch it again",
-                        self.promised, self.got
-                    ),
-                ));
+                    self.source, self.promised, self.got
+                )));
             }
         }
         Ok(())
@@ -217,20 +192,14 @@ impl<'a> RowReader<'a> {
                     Err(fault) => return Err(self.fault(at, i, value, fault, Use::Input)),
                 },
                 Role::Skip => {}
-                Role::Target => match value {
-                    _ if value.is_finite() => target = Some(Value::Number(value)),
-                    _ if value.is_nan() => return Err(self.fault(at, i, value, Fault::Missing, Use::Target)),
-                    _ => return Err(self.fault(at, i, value, Fault::Infinite, Use::Target)),
-                },
+                Role::Target => {
+                    let number = Cell::from(value).number();
+                    let number = number.map_err(|fault| self.fault(at, i, value, fault, Use::Target))?;
+                    target = Some(Value::Number(number));
+                }
                 Role::Weight => {
-                    let cell = match value {
-                        _ if value.is_nan() => Cell::Missing,
-                        _ if value.is_infinite() => Cell::Infinite,
-                        _ => Cell::Number(value),
-                    };
-                    weight = Some(
-                        cell::weight(cell).map_err(|fault| self.fault(at, i, value, fault, Use::Weight))?,
-                    );
+                    let checked = cell::weight(value.into());
+                    weight = Some(checked.map_err(|fault| self.fault(at, i, value, fault, Use::Weight))?);
                 }
             }
         }

@@ -47,10 +47,9 @@ pub fn read_from(reader: impl Read, source: &str, options: &ReadOptions) -> Resu
         Format::Libsvm => libsvm::read(input, options, &mut sink)?,
         Format::Npy => npy::read(input, options, &mut sink)?,
         Format::Parquet => {
-            return Err(DataError::new(
-                ErrorKind::Request,
-                format!("{source}: Parquet files are not supported yet; save the table as CSV or .npy"),
-            ));
+            return Err(DataError::request(format!(
+                "{source}: Parquet files are not supported yet; save the table as CSV or .npy"
+            )));
         }
     };
     sink.finish(layout, source)
@@ -99,7 +98,7 @@ fn find_format(input: &mut Input<'_>, asked: Option<Format>) -> Result<Format, D
         return Ok(by_content.unwrap_or(Format::Csv));
     }
     if let Some(what) = foreign(start) {
-        return Err(DataError::format(&source, format_args!("the file is {what}")));
+        return Err(DataError::format(format!("{source}: the file is {what}")));
     }
     match (by_name, by_content) {
         // No CSV file starts with a line of `label index:value`: a .txt file may well be LIBSVM.

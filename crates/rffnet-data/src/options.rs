@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, shown};
 
 /// How [`read`](crate::read) reads a table.
 ///
@@ -138,10 +138,10 @@ impl FromStr for Format {
             "libsvm" | "svmlight" => Ok(Format::Libsvm),
             "npy" => Ok(Format::Npy),
             "parquet" => Ok(Format::Parquet),
-            _ => Err(DataError::new(
-                ErrorKind::Request,
-                format!("format is '{}'; it must be one of csv, libsvm, npy, parquet", shown(text)),
-            )),
+            _ => Err(DataError::request(format!(
+                "format is '{}'; it must be one of csv, libsvm, npy, parquet",
+                shown(text)
+            ))),
         }
     }
 }

@@ -38,9 +38,6 @@ pub(crate) struct Record<'a> {
 
 impl<'a> Records<'a> {
     pub(crate) fn new(mut input: Input<'a>) -> Result<Self, DataError> {
-        if input.peek(3)? == b"\xEF\xBB\xBF" {
-            input.consume(3);
-        }
         input.expect_text()?;
         let delimiter = find_delimiter(input.peek(BLOCK)?);
         Ok(Records {
@@ -108,23 +105,19 @@ impl<'a> Records<'a> {
             self.cells.resize(2 * self.cells.len(), 0);
             return Ok(());
         };
-        Err(DataError::format(
-            self.input.source(),
-            format_args!(
-                "{limit}; check that the file is text with one row per line and that every quote is closed"
-            ),
-        ))
+        Err(DataError::format(format!(
+            "{}: {limit}; check that the file is text with one row per line and that every quote is closed",
+            self.input.source()
+        )))
     }
 
     fn grow_ends(&mut self, nend: usize, line: u64) -> Result<(), DataError> {
         if nend > MAX_COLUMNS {
-            return Err(DataError::format(
+            return Err(DataError::format(format!(
+                "{}: line {line} has more than {} columns; check that the file has one row per line",
                 self.input.source(),
-                format_args!(
-                    "line {line} has more than {} columns; check that the file has one row per line",
-                    count(MAX_COLUMNS)
-                ),
-            ));
+                count(MAX_COLUMNS)
+            )));
         }
         self.ends.resize(2 * self.ends.len(), 0);
         Ok(())
@@ -132,7 +125,7 @@ impl<'a> Records<'a> {
 }
 
 pub(crate) fn not_utf8(source: &str, line: u64) -> DataError {
-    DataError::format(source, format_args!("line {line} is not UTF-8 text; save the file as UTF-8"))
+    DataError::format(format!("{source}: line {line} is not UTF-8 text; save the file as UTF-8"))
 }
 
 impl<'a> Record<'a> {

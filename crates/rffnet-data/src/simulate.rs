@@ -1,45 +1,45 @@
 //! The simulated sets of the paper (appendix "Datasets").
 
-use std::fmt;
-use std::str::FromStr;
-
 use rffnet::text::count;
+use serde::{Deserialize, Serialize};
 
 use crate::column::Column;
-use crate::error::{DataError, ErrorKind, shown};
+use crate::error::{DataError, shown};
 use crate::layout::made_up_names;
 use crate::names::nearest;
 use crate::random::{Stream, normal, seeded, shuffle, uniform};
 use crate::table::Table;
 
-/// A simulated set: columns `x1..xd` as the paper counts them, target `y`.
-///
-/// | set | d | columns | target |
-/// |---|---|---|---|
-/// | `gse1` | 18 | independent normal | sin((x1 + x3)^2) sin(x7 x8 x9) + noise |
-/// | `gse2` | 100 | independent normal | log((x11 + x12 + x13 + x14 + x15)^2) + noise |
-/// | `jse2` | 10 | normal, covariance 0.5^abs(i - j) | x1^3 + x2^3 + noise |
-/// | `jse3` | 10 | independent normal | x1 x2 + noise |
-/// | `classification` | 20 | two informative, two mixtures of them, sixteen of noise | 0 or 1, two clusters each |
-/// | `moons` | 2 | two interleaving half circles | 0 or 1: which of the two |
-///
-/// The noise is normal with standard deviation 0.1. `classification` and `moons` behave as scikit-learn's
-/// `make_classification` and `make_moons` do by default; the rows themselves differ, as the random numbers
-/// do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Simulated {
-    /// A product of sines, five of 18 columns.
-    Gse1,
-    /// A logarithm, five of 100 columns.
-    Gse2,
-    /// Two cubes, correlated columns.
-    Jse2,
-    /// A product of two columns.
-    Jse3,
-    /// Four clusters in a plane, among noise.
-    Classification,
-    /// Two half circles.
-    Moons,
+rffnet::named_enum! {
+    /// A simulated set: columns `x1..xd` as the paper counts them, target `y`.
+    ///
+    /// | set | d | columns | target |
+    /// |---|---|---|---|
+    /// | `gse1` | 18 | independent normal | sin((x1 + x3)^2) sin(x7 x8 x9) + noise |
+    /// | `gse2` | 100 | independent normal | log((x11 + x12 + x13 + x14 + x15)^2) + noise |
+    /// | `jse2` | 10 | normal, covariance 0.5^abs(i - j) | x1^3 + x2^3 + noise |
+    /// | `jse3` | 10 | independent normal | x1 x2 + noise |
+    /// | `classification` | 20 | two informative, two mixtures of them, sixteen of noise | 0 or 1, two clusters each |
+    /// | `moons` | 2 | two interleaving half circles | 0 or 1: which of the two |
+    ///
+    /// The noise is normal with standard deviation 0.1. `classification` and `moons` behave as scikit-learn's
+    /// `make_classification` and `make_moons` do by default; the rows themselves differ, as the random numbers
+    /// do.
+    #[derive(Hash)]
+    pub enum Simulated {
+        /// A product of sines, five of 18 columns.
+        Gse1 => "gse1",
+        /// A logarithm, five of 100 columns.
+        Gse2 => "gse2",
+        /// Two cubes, correlated columns.
+        Jse2 => "jse2",
+        /// A product of two columns.
+        Jse3 => "jse3",
+        /// Four clusters in a plane, among noise.
+        Classification => "classification",
+        /// Two half circles.
+        Moons => "moons",
+    } else DataError = unknown_set
 }
 
 /// The standard deviation of the noise in the regression sets.
@@ -49,28 +49,6 @@ const NOISE: f64 = 0.1;
 const MAX_CELLS: u64 = 4_000_000_000;
 
 impl Simulated {
-    /// All sets, in the paper's order.
-    pub const ALL: [Simulated; 6] = [
-        Simulated::Gse1,
-        Simulated::Gse2,
-        Simulated::Jse2,
-        Simulated::Jse3,
-        Simulated::Classification,
-        Simulated::Moons,
-    ];
-
-    /// The name, as the paper spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Simulated::Gse1 => "gse1",
-            Simulated::Gse2 => "gse2",
-            Simulated::Jse2 => "jse2",
-            Simulated::Jse3 => "jse3",
-            Simulated::Classification => "classification",
-            Simulated::Moons => "moons",
-        }
-    }
-
     /// The number of input columns.
     pub fn columns(self) -> usize {
         match self {
@@ -108,7 +86,7 @@ impl Simulated {
             return Ok(());
         }
         let limit = count(limit);
-        Err(DataError::new(ErrorKind::Request, format!("rows is {rows}; {self} can have from 1 to {limit}")))
+        Err(DataError::request(format!("rows is {rows}; {self} can have from 1 to {limit}")))
     }
 
     /// Draws `rows` rows.
@@ -278,27 +256,13 @@ fn product(v: [f64; 2], m: Matrix) -> [f64; 2] {
     std::array::from_fn(|j| v[0] * m[0][j] + v[1] * m[1][j])
 }
 
-impl fmt::Display for Simulated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Simulated {
-    type Err = DataError;
-
-    fn from_str(text: &str) -> Result<Self, DataError> {
-        if let Some(set) = Simulated::ALL.into_iter().find(|set| set.name() == text) {
-            return Ok(set);
-        }
-        let names = Simulated::ALL.map(Simulated::name);
-        let advice = match nearest(text, names.into_iter()) {
-            Some(near) => format!("did you mean {near}? (there are {})", names.join(", ")),
-            None => format!("there are {}", names.join(", ")),
-        };
-        let text = shown(text);
-        Err(DataError::new(ErrorKind::Request, format!("there is no simulated set '{text}'; {advice}")))
-    }
+fn unknown_set(text: &str) -> DataError {
+    let names: Vec<&str> = Simulated::ALL.iter().map(|set| set.name()).collect();
+    let advice = match nearest(text, names.iter().copied()) {
+        Some(near) => format!("did you mean {near}? (there are {})", names.join(", ")),
+        None => format!("there are {}", names.join(", ")),
+    };
+    DataError::request(format!("there is no simulated set '{}'; {advice}", shown(text)))
 }
 
 #[cfg(test)]
@@ -358,7 +322,7 @@ mod tests {
 
     #[test]
     fn seeds_decide() {
-        for set in Simulated::ALL {
+        for &set in Simulated::ALL {
             assert_eq!(set.generate(50, 1), set.generate(50, 1));
             assert_ne!(set.generate(50, 1).x, set.generate(50, 2).x);
             for rows in 0..6 {
@@ -371,7 +335,7 @@ mod tests {
 
     #[test]
     fn train_and_test_are_one_world() {
-        for set in Simulated::ALL {
+        for &set in Simulated::ALL {
             let whole = set.generate(130, 9);
             let (train, test) = set.train_test(100, 30, 9);
             assert_eq!((train.rows, test.rows), (100, 30));
@@ -447,7 +411,7 @@ mod tests {
 
     #[test]
     fn names_parse_and_print() {
-        for set in Simulated::ALL {
+        for &set in Simulated::ALL {
             assert_eq!(set.to_string().parse::<Simulated>().unwrap(), set);
         }
         let message = "gse3".parse::<Simulated>().unwrap_err().to_string();

@@ -67,7 +67,7 @@ impl TableSink {
         {
             let name = shown(layout.names.get(i).map_or("", String::as_str));
             let sentence = format!("all weights in column '{name}' are zero; at least one row must count");
-            return Err(DataError::cell(source, sentence));
+            return Err(DataError::cell(format!("{source}: {sentence}")));
         }
         self.x.shrink_to_fit();
         Ok(Table {

@@ -34,7 +34,7 @@ fn round_trip(table: &Table, name: &str) -> Table {
 
 #[test]
 fn simulated_sets_in_every_format() {
-    for set in Simulated::ALL {
+    for &set in Simulated::ALL {
         let table = set.generate(40, 3);
         for name in ["t.csv", "t.csv.gz", "t.svm", "t.npy"] {
             let back = round_trip(&table, name);

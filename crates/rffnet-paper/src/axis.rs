@@ -105,9 +105,7 @@ impl Axis {
             }
         }
     }
-}
 
-impl Axis {
     /// Multiples of a round step.
     fn even(&self, most: usize) -> Vec<(f64, String)> {
         let step = round_step((self.high - self.low) / most.max(1) as f64);

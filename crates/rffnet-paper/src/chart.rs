@@ -1,7 +1,7 @@
 //! Charts: panels with axes, lines with bands, bars, heat maps, and a legend above them.
 
 use crate::axis::Axis;
-use crate::svg::{Anchor, DASHES, FAINT, FONT, INK, Paint, Svg, paint, ramp};
+use crate::svg::{Anchor, DASHES, FAINT, FONT, INK, Svg, ramp};
 
 /// Room around the plotting area of a panel.
 const LEFT: f64 = 72.0;
@@ -65,6 +65,11 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
+    /// Without a legend and a scale of shades.
+    pub(crate) fn new(title: &str, columns: usize, size: (f64, f64), panels: Vec<Panel>) -> Self {
+        Chart { title: title.into(), columns, size, legend: Vec::new(), panels, shades: None }
+    }
+
     fn has_bars(&self) -> bool {
         self.panels.iter().flat_map(|p| &p.marks).any(|m| matches!(m, Mark::Bars { .. }))
     }
@@ -152,7 +157,7 @@ fn draw_legend(svg: &mut Svg, row: &[&(String, Style)], width: f64, y: f64, bars
     for entry in row {
         let middle = y - 0.32 * FONT;
         if bars {
-            svg.rectangle((x + 14.0, middle - 7.0), (LEGEND - 14.0, 14.0), paint(&entry.1.colour));
+            svg.rectangle((x + 14.0, middle - 7.0), (LEGEND - 14.0, 14.0), &entry.1.colour);
         } else {
             svg.polyline(
                 &[(x, middle), (x + LEGEND, middle)],
@@ -172,7 +177,7 @@ fn draw_shades(svg: &mut Svg, top: (f64, f64), label: &str, low: f64, high: f64)
     for i in 0..SHADES {
         let x = left + width * i as f64 / SHADES as f64;
         let shade = ramp((i as f64 + 0.5) / SHADES as f64);
-        svg.rectangle((x, top.1), (width / SHADES as f64 + 0.5, 14.0), paint(&shade));
+        svg.rectangle((x, top.1), (width / SHADES as f64 + 0.5, 14.0), &shade);
     }
     for (value, text) in Axis::linear("", low, high).ticks(4) {
         let x = left + width * (value - low) / (high - low);
@@ -237,7 +242,7 @@ impl Panel {
                     let upper = points.iter().map(|p| (x(p.0), y(p.1 + p.2)));
                     let lower = points.iter().rev().map(|p| (x(p.0), y(p.1 - p.2)));
                     let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
-                    svg.polygon(&outline, Paint { colour: &style.colour, opacity: 0.18 });
+                    svg.polygon(&outline, &style.colour);
                 }
                 let line: Vec<(f64, f64)> = points.iter().map(|p| (x(p.0), y(p.1))).collect();
                 svg.polyline(&line, &style.colour, 2.2, DASHES[style.dash % DASHES.len()]);
@@ -255,7 +260,7 @@ impl Panel {
                     let (left, right) = (x(bar.0 - width / 2.0), x(bar.0 + width / 2.0));
                     let (top, foot) = (y(bar.1), y(0.0));
                     let colour = &colours[i % colours.len()];
-                    svg.rectangle((left, top), (right - left, foot - top), paint(colour));
+                    svg.rectangle((left, top), (right - left, foot - top), colour);
                     if bar.2 > 0.0 {
                         let ends = 0.5 * (right - left).min(12.0);
                         svg.whisker(x(bar.0), (y(bar.1 - bar.2), y(bar.1 + bar.2)), ends, WHISKER);

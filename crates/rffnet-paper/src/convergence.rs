@@ -157,7 +157,7 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         plural(threads, "thread"),
         plural(held_out, "row"),
     );
-    let mut parts = vec![Part::Text(text)];
+    let (mut parts, mut notes) = (vec![Part::Text(text)], Vec::new());
     let mut raw = Grid::new(["method", "step", "seconds", "validation_loss", "lowest"]);
     match runs {
         Ok(runs) => {
@@ -165,14 +165,13 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
             for (method, run) in &pairs {
                 record(&mut raw, method, run);
             }
-            let caption = "Validation loss against seconds.".to_string();
-            parts.push(Part::Drawing { suffix: "", caption, svg: chart(&pairs).render() });
+            parts.push(Part::drawing("Validation loss against seconds.", &chart(&pairs)));
             parts.push(Part::Table(table(&pairs)));
             parts.extend(seen(&pairs).map(Part::Text));
         }
-        Err(why) => parts.push(Part::List(vec![why])),
+        Err(why) => notes.push(why),
     }
-    Ok(Page { experiment: Experiment::Convergence, parts, raw })
+    Ok(Page { experiment: Experiment::Convergence, parts, notes, raw })
 }
 
 fn record(raw: &mut Grid, method: &Method, run: &Run) {
@@ -255,14 +254,8 @@ fn chart(pairs: &[(&Method, &Run)]) -> Chart {
         let at = (run.seconds, run.kept);
         marks.push(Mark::End { at, label: method.label.into(), colour: PALETTE[i].into() });
     }
-    Chart {
-        title: Experiment::Convergence.title().into(),
-        columns: 1,
-        size: SIZE,
-        legend: Vec::new(),
-        panels: vec![Panel { title: SET.to_string(), x, y, marks }],
-        shades: None,
-    }
+    let panel = Panel { title: SET.to_string(), x, y, marks };
+    Chart::new(Experiment::Convergence.title(), 1, SIZE, vec![panel])
 }
 
 #[cfg(test)]

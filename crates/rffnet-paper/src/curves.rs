@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use rffnet::text::{count, plural};
-use rffnet::{Data, Fit, Init, Kernel, Params, SolverKind, Target};
-use rffnet_data::{Column, Simulated};
+use rffnet::{Fit, Init, Kernel, Params, SolverKind};
+use rffnet_data::Simulated;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::{Axis, Kind};
@@ -12,7 +12,8 @@ use crate::cache::Fault;
 use crate::chart::{Chart, Mark, Panel, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Part};
-use crate::relevance::bars;
+use crate::relevance::{bars, legend};
+use crate::selection::data;
 use crate::settings::REGRESSION;
 use crate::stats::Spread;
 use crate::svg::{PALETTE, ramp};
@@ -123,12 +124,7 @@ fn curves(
 
 fn fit(set: Simulated, rows: usize, params: &Params) -> Result<Curve, Fault> {
     let table = set.generate(rows, params.seed);
-    let Some(Column::Numbers(y)) = &table.target else {
-        return Err(Error::new(format!("{set} has no numbers to learn")).into());
-    };
-    let x = table.matrix().map_err(Error::from)?;
-    let data = Data::new(x, Target::Values { values: y, outputs: 1 });
-    let model = Fit::new(params).run(&data).map_err(|e| Fault::Refused(e.to_string()))?;
+    let model = Fit::new(params).run(&data(&table)?).map_err(|e| Fault::Refused(e.to_string()))?;
     let losses = model.history().losses().iter();
     Ok(Curve {
         validation: losses.map(|l| l.validation.unwrap_or(l.train) as f32).collect(),
@@ -176,14 +172,8 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
         }
     }
     let legend = choices.iter().map(|c| (c.label.clone(), c.style.clone())).collect();
-    let chart = Chart {
-        title: experiment.title().into(),
-        columns: if sizes.len() == 1 { 2 } else { 3 },
-        size: (270.0, 190.0),
-        legend,
-        panels,
-        shades: None,
-    };
+    let columns = if sizes.len() == 1 { 2 } else { 3 };
+    let chart = Chart { legend, ..Chart::new(experiment.title(), columns, (270.0, 190.0), panels) };
     let quick = if bench.request.quick { " A quick run: 1,000 rows only." } else { "" };
     let text = format!(
         "{about} The loss is the squared error on {} validation rows, mean (line) and standard deviation (band) over {}; \
@@ -191,16 +181,13 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
         count(VALIDATION_ROWS),
         plural(replicas, "fit")
     );
-    let mut parts = vec![
+    let parts = vec![
         Part::Text(text),
-        Part::Drawing { suffix: "", caption: "Validation loss against epochs.".into(), svg: chart.render() },
+        Part::drawing("Validation loss against epochs.", &chart),
         Part::Text(format!("Loss after {EPOCHS} epochs:")),
         Part::Table(grid),
     ];
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment, parts, raw })
+    Ok(Page { experiment, parts, notes, raw })
 }
 
 fn panel(set: Simulated, rows: usize, marks: Vec<Mark>) -> Panel {
@@ -256,24 +243,13 @@ pub(crate) fn relevances(bench: &Bench<'_>, experiment: Experiment) -> Result<Pa
         let heights: Vec<(f64, f64)> = heights.iter().map(|s| (s.mean, s.sd)).collect();
         panels.push(bars(&choice.label, &heights, set.active().unwrap_or(&[])));
     }
-    let chart = Chart {
-        title: experiment.title().into(),
-        columns: 3,
-        size: (290.0, 150.0),
-        legend: crate::relevance::legend(),
-        panels,
-        shades: None,
-    };
+    let chart = Chart { legend: legend(), ..Chart::new(experiment.title(), 3, (290.0, 150.0), panels) };
     let text = format!(
         "Relevances of fits of {EPOCHS} epochs on {} of {set}, mean and standard deviation over {}, for each strength λ of the \
          head's penalty; the epoch with the best validation loss is kept.",
         plural(size.0, "row"),
         plural(replicas, "fit")
     );
-    let caption = "Relevances of the columns for each λ.".to_string();
-    let mut parts = vec![Part::Text(text), Part::Drawing { suffix: "", caption, svg: chart.render() }];
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment, parts, raw })
+    let parts = vec![Part::Text(text), Part::drawing("Relevances of the columns for each λ.", &chart)];
+    Ok(Page { experiment, parts, notes, raw })
 }

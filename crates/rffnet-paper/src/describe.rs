@@ -42,10 +42,7 @@ pub(crate) fn sets(bench: &Bench<'_>) -> Page {
     if bench.request.data_dir.is_none() {
         parts.push(Part::Text("Pass `--data-dir` to see what is there.".into()));
     }
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Page { experiment: Experiment::TableC5, parts, raw }
+    Page { experiment: Experiment::TableC5, parts, notes, raw }
 }
 
 /// Table D.6, corrected.
@@ -58,5 +55,6 @@ pub(crate) fn kernels() -> Page {
                 the density would not integrate to 1. The constants here are right. Figure D.5 names the densities, not the \
                 kernels: its \"Laplace\" is the Cauchy kernel.";
     let raw = grid.clone();
-    Page { experiment: Experiment::TableD6, parts: vec![Part::Table(grid), Part::Text(text.into())], raw }
+    let parts = vec![Part::Table(grid), Part::Text(text.into())];
+    Page { experiment: Experiment::TableD6, parts, notes: Vec::new(), raw }
 }

@@ -108,22 +108,15 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         });
         (bench.tell)(&format!("  panel {} of {}: done", i + 1, PANELS.len()));
     }
-    let chart = Chart {
-        title: Experiment::Landscape.title().into(),
-        columns: 2,
-        size: (330.0, 330.0),
-        legend: Vec::new(),
-        panels,
-        shades: Some(("log10 of the mean squared error".into(), SHADES.0, SHADES.1)),
-    };
+    let shades = Some(("log10 of the mean squared error".into(), SHADES.0, SHADES.1));
+    let chart = Chart { shades, ..Chart::new(Experiment::Landscape.title(), 2, (330.0, 330.0), panels) };
     let text = format!(
         "The loss of the appendix's toy model on a grid of {cells} x {cells} relevances. Dots mark the relevances of the \
          target, ±θ*. Above: a larger θ* makes the wells narrow and the rest flat. Below: more rows smooth the ripples. The \
          target's coefficient is 1 here; the paper draws it, which only shifts the shades."
     );
-    let caption = "Loss over two relevances.".to_string();
-    let parts = vec![Part::Text(text), Part::Drawing { suffix: "", caption, svg: chart.render() }];
-    Ok(Page { experiment: Experiment::Landscape, parts, raw })
+    let parts = vec![Part::Text(text), Part::drawing("Loss over two relevances.", &chart)];
+    Ok(Page { experiment: Experiment::Landscape, parts, notes: Vec::new(), raw })
 }
 
 #[cfg(test)]

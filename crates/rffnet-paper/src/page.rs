@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::chart::Chart;
 use crate::grid::Grid;
 use crate::svg::escaped;
 use crate::{Error, Experiment};
@@ -11,6 +12,8 @@ use crate::{Error, Experiment};
 pub(crate) struct Page {
     pub(crate) experiment: Experiment,
     pub(crate) parts: Vec<Part>,
+    /// What has to be said about the figures, as a list below them.
+    pub(crate) notes: Vec<String>,
     /// Raw figures.
     pub(crate) raw: Grid,
 }
@@ -18,7 +21,6 @@ pub(crate) struct Page {
 /// A piece of a page.
 pub(crate) enum Part {
     Text(String),
-    List(Vec<String>),
     Table(Grid),
     /// What follows the experiment's name in the file's name, what it shows, the SVG.
     Drawing {
@@ -26,6 +28,13 @@ pub(crate) enum Part {
         caption: String,
         svg: String,
     },
+}
+
+impl Part {
+    /// A chart in the file of the experiment's name.
+    pub(crate) fn drawing(caption: &str, chart: &Chart) -> Part {
+        Part::Drawing { suffix: "", caption: caption.into(), svg: chart.render() }
+    }
 }
 
 impl Page {
@@ -37,7 +46,6 @@ impl Page {
             text.push('\n');
             match part {
                 Part::Text(words) => text += &format!("{words}\n"),
-                Part::List(items) => items.iter().for_each(|item| text += &format!("- {item}\n")),
                 Part::Table(grid) => text += &grid.markdown(),
                 Part::Drawing { suffix, caption, svg } => {
                     let file = format!("{name}{suffix}.svg");
@@ -46,6 +54,10 @@ impl Page {
                 }
             }
         }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        self.notes.iter().for_each(|note| text += &format!("- {note}\n"));
         text += &format!("\nRaw figures: [{name}.csv]({name}.csv). Made by `{command}`.\n");
         write(folder, &format!("{name}.csv"), &self.raw.csv())?;
         write(folder, &format!("{name}.md"), &text)
@@ -179,10 +191,10 @@ mod tests {
             experiment: Experiment::Table1,
             parts: vec![
                 Part::Text("See [the data](data.md) & `a_b`.".into()),
-                Part::List(vec!["one".into(), "two".into()]),
                 Part::Table(grid.clone()),
                 Part::Drawing { suffix: "", caption: "A drawing.".into(), svg },
             ],
+            notes: vec!["one".into(), "two".into()],
             raw: grid,
         }
     }

@@ -82,24 +82,14 @@ pub(crate) fn simulated(bench: &Bench<'_>) -> Result<Page, Error> {
             panels.push(bars(&title, &heights, active));
         }
     }
-    let chart = Chart {
-        title: Experiment::Fig2.title().into(),
-        columns: 2,
-        size: (420.0, 190.0),
-        legend: legend(),
-        panels,
-        shades: None,
-    };
+    let chart = Chart { legend: legend(), ..Chart::new(Experiment::Fig2.title(), 2, (420.0, 190.0), panels) };
     let text = format!(
         "Relevances of the first replica of table 1 at its full size, {} rows, preset `paper` and, where so named, `auto`; there is no quicker version.",
         count(ROWS)
     );
-    let caption = "Relevances peak on the columns the target depends on.".to_string();
-    let mut parts = vec![Part::Text(text), Part::Drawing { suffix: "", caption, svg: chart.render() }];
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment: Experiment::Fig2, parts, raw })
+    let caption = "Relevances peak on the columns the target depends on.";
+    let parts = vec![Part::Text(text), Part::drawing(caption, &chart)];
+    Ok(Page { experiment: Experiment::Fig2, parts, notes, raw })
 }
 
 /// The columns at the ends of the ranking that are shown.
@@ -145,21 +135,11 @@ pub(crate) fn real(bench: &Bench<'_>) -> Result<Page, Error> {
             }
             panels.push(ends(variant.label, &order, &relevances, &real.table.names));
         }
-        let chart = Chart {
-            title: format!("Relevances, {name}"),
-            columns: 1,
-            size: (860.0, 210.0),
-            legend: Vec::new(),
-            panels,
-            shades: None,
-        };
+        let chart = Chart::new(&format!("Relevances, {name}"), 1, (860.0, 210.0), panels);
         let caption = format!("{name}: largest and smallest relevances.");
         parts.push(Part::Drawing { suffix, caption, svg: chart.render() });
     }
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment: Experiment::Fig4, parts, raw })
+    Ok(Page { experiment: Experiment::Fig4, parts, notes, raw })
 }
 
 fn ends(label: &str, order: &[usize], relevances: &[f32], names: &[String]) -> Panel {

@@ -125,18 +125,11 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
     sets.iter().for_each(|set| notes.extend(size_note(set)));
     let legend = variants.iter().map(|v| (v.label.replace('`', ""), style(v)));
     let legend = legend.chain([("probability = share".to_string(), diagonal())]).collect();
-    let chart = Chart {
-        title: Experiment::Reliability.title().into(),
-        columns: 3,
-        size: (340.0, 340.0),
-        legend,
-        panels,
-        shades: None,
-    };
-    let caption = "Share of positives against predicted probability, in bins of equal count.".to_string();
-    let mut parts = vec![
+    let chart = Chart { legend, ..Chart::new(Experiment::Reliability.title(), 3, (340.0, 340.0), panels) };
+    let caption = "Share of positives against predicted probability, in bins of equal count.";
+    let parts = vec![
         Part::Text(about(bench, replicas)),
-        Part::Drawing { suffix: "", caption, svg: chart.render() },
+        Part::drawing(caption, &chart),
         Part::Table(grid),
         Part::Text(
             "Log-loss and Brier score (mean squared difference between probability and outcome) reward both sharp and \
@@ -146,10 +139,7 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
                 .into(),
         ),
     ];
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment: Experiment::Reliability, parts, raw })
+    Ok(Page { experiment: Experiment::Reliability, parts, notes, raw })
 }
 
 fn about(bench: &Bench<'_>, replicas: usize) -> String {

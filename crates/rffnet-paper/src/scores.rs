@@ -240,7 +240,7 @@ pub(crate) fn page(bench: &Bench<'_>, experiment: Experiment) -> Result<Page, Er
     if shown == Shown::Seconds {
         notes.extend(threads_used(&raw));
     }
-    Ok(Page { experiment, parts: parts(bench, &sets, shown, classification, grid, notes), raw })
+    Ok(Page { experiment, parts: parts(bench, &sets, shown, classification, grid), notes, raw })
 }
 
 /// `every fit on 1 thread`, as the cells have it.
@@ -341,14 +341,7 @@ pub(crate) fn size_note(set: &Set<'_>) -> Option<String> {
     }
 }
 
-fn parts(
-    bench: &Bench<'_>,
-    sets: &[Set<'_>],
-    shown: Shown,
-    classification: bool,
-    grid: Grid,
-    notes: Vec<String>,
-) -> Vec<Part> {
+fn parts(bench: &Bench<'_>, sets: &[Set<'_>], shown: Shown, classification: bool, grid: Grid) -> Vec<Part> {
     let replicas = bench.replicas(REPLICAS, QUICK_REPLICAS);
     let what = match shown {
         Shown::Score if classification => {
@@ -392,9 +385,6 @@ fn parts(
         parts.push(Part::Text(
             "≠ marks a mean further from the paper's than two of the paper's standard deviations.".into(),
         ));
-    }
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
     }
     parts
 }

@@ -51,7 +51,8 @@ fn select_columns(set: Simulated, rows: usize, params: &Params) -> Result<Select
     Ok(Selected { columns })
 }
 
-fn data(table: &Table) -> Result<Data<'_>, Error> {
+/// The rows of a simulated regression set as the library takes them.
+pub(crate) fn data(table: &Table) -> Result<Data<'_>, Error> {
     let Some(Column::Numbers(values)) = &table.target else {
         return Err(Error::new(format!("{} has no numbers to learn", table.source)));
     };
@@ -120,14 +121,7 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         panels.push(panel(&format!("{set}: true discoveries"), "TDR", tdr, sizes));
     }
     let legend = lines.iter().map(|l| (l.label.to_string(), l.style.clone())).collect();
-    let chart = Chart {
-        title: Experiment::Fig3.title().into(),
-        columns: 2,
-        size: (380.0, 200.0),
-        legend,
-        panels,
-        shades: None,
-    };
+    let chart = Chart { legend, ..Chart::new(Experiment::Fig3.title(), 2, (380.0, 200.0), panels) };
     let quick =
         if bench.request.quick { " A quick run: fewer rows than the paper's 5,000 to 20,000." } else { "" };
     let text = format!(
@@ -136,13 +130,9 @@ pub(crate) fn page(bench: &Bench<'_>) -> Result<Page, Error> {
         count(SELECTION_ROWS),
         plural(replicas, "replica")
     );
-    let caption = "Discoveries against training rows.".to_string();
-    let mut parts =
-        vec![Part::Text(text), Part::Drawing { suffix: "", caption, svg: chart.render() }, Part::Table(grid)];
-    if !notes.is_empty() {
-        parts.push(Part::List(notes));
-    }
-    Ok(Page { experiment: Experiment::Fig3, parts, raw })
+    let drawing = Part::drawing("Discoveries against training rows.", &chart);
+    let parts = vec![Part::Text(text), drawing, Part::Table(grid)];
+    Ok(Page { experiment: Experiment::Fig3, parts, notes, raw })
 }
 
 fn replicas_of(

@@ -24,18 +24,6 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// How a shape is painted.
-#[derive(Clone, Copy)]
-pub(crate) struct Paint<'a> {
-    pub(crate) colour: &'a str,
-    pub(crate) opacity: f64,
-}
-
-/// Opaque.
-pub(crate) fn paint(colour: &str) -> Paint<'_> {
-    Paint { colour, opacity: 1.0 }
-}
-
 /// A drawing.
 pub(crate) struct Svg {
     body: String,
@@ -65,29 +53,16 @@ impl Svg {
         );
     }
 
-    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], fill: Paint<'_>) {
-        let _ = writeln!(
-            self.body,
-            r#"<polygon points="{}" fill="{}" fill-opacity="{}"/>"#,
-            list(points),
-            fill.colour,
-            fill.opacity
-        );
+    /// A band that lets through what lies below it.
+    pub(crate) fn polygon(&mut self, points: &[(f64, f64)], colour: &str) {
+        let points = list(points);
+        let _ = writeln!(self.body, r#"<polygon points="{points}" fill="{colour}" fill-opacity="0.18"/>"#);
     }
 
     /// From its upper left corner.
-    pub(crate) fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), fill: Paint<'_>) {
-        let opacity =
-            if fill.opacity < 1.0 { format!(r#" fill-opacity="{}""#, fill.opacity) } else { String::new() };
-        let _ = writeln!(
-            self.body,
-            r#"<rect x="{}" y="{}" width="{}" height="{}" fill="{}"{opacity}/>"#,
-            n(at.0),
-            n(at.1),
-            n(size.0),
-            n(size.1),
-            fill.colour
-        );
+    pub(crate) fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), colour: &str) {
+        let (x, y, w, h) = (n(at.0), n(at.1), n(size.0), n(size.1));
+        let _ = writeln!(self.body, r#"<rect x="{x}" y="{y}" width="{w}" height="{h}" fill="{colour}"/>"#);
     }
 
     /// Equal rectangles from their upper left corners, without seams between them.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::Error;
 
-/// Rows that are read from one copy at a time, at most.
+/// Rows that are read at a time from a source that is not dense.
 const BLOCK: usize = 64;
 
 /// A source of rows; a missing value is NaN.

@@ -10,6 +10,8 @@
 //! # Ok::<(), rffnet::Error>(())
 //! ```
 
+use std::iter::repeat_n;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Data, Error, Matrix, Model, Target, Task, metrics};
@@ -87,10 +89,16 @@ impl Scores {
     /// Scores predictions against the target of `data`.
     pub fn new(prediction: &Prediction, data: &Data<'_>) -> Result<Self, Error> {
         match (prediction, data.y) {
-            (Prediction::Values(f), Target::Values { values, .. }) => Ok(Scores::Regression {
-                mse: metrics::mse(values, f, data.weight),
-                r2: metrics::r2(values, f, data.weight),
-            }),
+            (Prediction::Values(f), Target::Values { values, outputs }) => {
+                // A row's weight is that of each of its outputs.
+                let repeated = |w: &[f32]| w.iter().flat_map(|&w| repeat_n(w, outputs)).collect();
+                let weight: Option<Vec<f32>> = data.weight.map(repeated);
+                let weight = weight.as_deref();
+                Ok(Scores::Regression {
+                    mse: metrics::mse(values, f, weight),
+                    r2: metrics::r2(values, f, weight),
+                })
+            }
             (Prediction::Probabilities(p) | Prediction::Ranks(p), Target::Labels { codes, classes }) => {
                 let s = metrics::classification(codes, p, classes.len(), data.weight);
                 let likely = matches!(prediction, Prediction::Probabilities(_));

@@ -3,6 +3,7 @@
 use crate::metrics;
 use crate::model::Task;
 use crate::params::{Missing, Preset};
+use crate::scores::Scores;
 use crate::{Data, Error, Model, Target};
 
 /// The score of the model that keeps the `columns` most relevant columns.
@@ -124,18 +125,17 @@ pub fn score(model: &Model, data: &Data<'_>) -> Result<f64, Error> {
     if data.x.rows() == 0 || data.weight.is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
         return Err(Error::Shape("no row has a weight above zero, so there is nothing to score".into()));
     }
-    match (model.task(), data.y) {
-        (Task::Regression, Target::Values { values, outputs }) if outputs == model.outputs() => {
-            let predicted = model.predict(data.x)?;
-            let weight: Option<Vec<f32>> =
-                data.weight.map(|w| w.iter().flat_map(|&w| std::iter::repeat_n(w, outputs)).collect());
-            Ok(-metrics::mse(values, &predicted, weight.as_deref()))
+    let fits = match data.y {
+        Target::Values { outputs, .. } => model.task() == Task::Regression && outputs == model.outputs(),
+        Target::Labels { classes, .. } => classes == model.classes(),
+    };
+    if !fits {
+        return Err(Error::Shape("the target does not fit the model".into()));
+    }
+    match Scores::of(model, data)? {
+        Scores::Regression { mse, .. } => Ok(-mse),
+        Scores::Classification { auc, .. } => {
+            auc.ok_or_else(|| Error::Target("the AUC needs rows of at least two classes".into()))
         }
-        (Task::Classification, Target::Labels { codes, classes }) if classes == model.classes() => {
-            let p = model.probabilities(data.x)?;
-            let scores = metrics::classification(codes, &p, classes.len(), data.weight);
-            scores.auc.ok_or_else(|| Error::Target("the AUC needs rows of at least two classes".into()))
-        }
-        _ => Err(Error::Shape("the target does not fit the model".into())),
     }
 }

@@ -325,6 +325,48 @@ impl Loss for LogLink {
     }
 }
 
+/// The file does not hold the loss: to go on with another one would train something else without a word.
+#[test]
+fn a_model_of_the_callers_loss_cannot_be_resumed() {
+    let x = normal_rows(80, 2, 24);
+    let y = target(&x, 2, |r| r[0] as f64);
+    let data = regression(&x, 2, &y);
+    let params = quick().epochs(2).solver(SolverKind::Adam);
+    let model = rffnet::Fit::new(&params).loss(&Between(rffnet::Link::Identity)).run(&data).unwrap();
+    for model in [Model::from_bytes(&model.to_bytes().unwrap()).unwrap(), model] {
+        let text = common::sentence(model.resume(&params, &data, &mut rffnet::Silent));
+        assert!(text.contains("a loss of its caller's own"), "{text}");
+    }
+    assert!(fit(&params, &data).resume(&params, &data, &mut rffnet::Silent).is_ok());
+}
+
+/// Twice the logistic loss: the start is found with the cross-entropy in its place.
+struct Twice;
+
+impl Loss for Twice {
+    fn row(&self, y: &[f64], f: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient[0] = 2.0 * (1.0 / (1.0 + (-f[0]).exp()) - y[0]);
+        2.0 * ((1.0 + f[0].exp()).ln() - y[0] * f[0])
+    }
+    fn link(&self) -> rffnet::Link {
+        rffnet::Link::Logistic
+    }
+    fn constant(&self, _: &[f32], _: &[f32], _: usize) -> Vec<f64> {
+        vec![0.0]
+    }
+}
+
+#[test]
+fn a_loss_of_the_callers_can_start_from_variable_projection() {
+    let x = normal_rows(300, 2, 25);
+    let (labels, classes) = (codes(&x, 2, |r| u32::from(r[0] * r[1] > 0.0)), names(&["a", "b"]));
+    let params = quick().epochs(5).init(rffnet::Init::Varpro);
+    let data = classification(&x, 2, &labels, &classes);
+    let model = rffnet::Fit::new(&params).loss(&Twice).run(&data).unwrap();
+    let right = model.labels(matrix(&x, 2)).unwrap().iter().zip(&labels).filter(|(a, b)| a == b).count();
+    assert!(right > 270, "{right} of 300");
+}
+
 #[test]
 fn a_loss_of_the_callers_sees_a_constant_target_as_it_is() {
     let x = normal_rows(60, 2, 23);

@@ -5,7 +5,6 @@ mod minimise;
 
 use rayon::prelude::*;
 use rffnet::Target;
-use rffnet::text::count;
 
 use self::likelihood::{Hyper, MarginalLikelihood, Points, Posterior};
 use self::minimise::{adam, lbfgs};
@@ -155,9 +154,7 @@ impl Link {
 
 impl Method for Gpr {
     fn memory(&self, training: &Training<'_>) -> Need {
-        let n = training.rows.len() as u64;
-        let size = count(n);
-        Need { what: format!("the {size} x {size} kernel matrix"), bytes: 8 * n.saturating_mul(n) }
+        Need::array(training.rows.len(), training.rows.len(), "kernel matrix")
     }
 
     fn train(&self, training: &Training<'_>) -> Result<Box<dyn Trained>, Error> {

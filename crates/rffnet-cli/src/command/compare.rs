@@ -8,23 +8,22 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rffnet::{Missing, OwnedTarget};
-use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Row, Source, run_apart, summarise, write_snapshot};
+use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Source, run_apart, summarise, write_snapshot};
 use rffnet_data::{
     Column, ColumnRef, Fold, ReadOptions, Sample, Select, Simulated, Task, folds, group_folds,
     stratified_folds, subsample, time_folds,
 };
-use serde::Serialize;
 
 use self::line::Line;
 use crate::cli::Globals;
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::options::Header;
-use crate::output::Destination;
+use crate::output::{Destination, object, write_json};
 use crate::progress::INTERRUPTED;
 use crate::read::{check_simulated, read_with_target};
 use crate::target;
 use crate::text::{count, name, plural};
-use crate::values::{self, TASKS, named};
+use crate::values::{self, named};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,13 +72,13 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
     columns: Option<usize>,
     /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
-    #[arg(long, value_parser = named(TASKS), help_heading = "Data")]
+    #[arg(long, value_parser = named(Task::ALL), help_heading = "Data")]
     task: Option<Task>,
     /// Missing values: refuse them, or take the column's mean over the training rows [default: error]
     #[arg(long, value_parser = named(Missing::ALL), help_heading = "Data")]
     missing: Option<Missing>,
     /// Compare on a built-in simulated set instead of a file [default: none]
-    #[arg(long, value_name = "NAME", value_parser = named(&Simulated::ALL), help_heading = "Data")]
+    #[arg(long, value_name = "NAME", value_parser = named(Simulated::ALL), help_heading = "Data")]
     dataset: Option<Simulated>,
     /// Rows to draw from the simulated set [default: 10000]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
@@ -130,20 +129,6 @@ fn chosen(text: &str) -> Result<Chosen, String> {
     }
 }
 
-/// The object of `compare --json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    folds: usize,
-    metric: &'static str,
-    rows: &'a [Row],
-    split: &'static str,
-    task: rffnet::Task,
-    data: &'a str,
-    data_rows: usize,
-    columns: usize,
-    seed: u64,
-}
-
 impl Compare {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         self.check(globals)?;
@@ -152,9 +137,7 @@ impl Compare {
         let groups = self.group.as_ref().map(|column| self.groups(column, globals)).transpose()?;
         let sample = self.sample(globals)?;
         let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
-        if !globals.quiet {
-            say(target::sentence(&sample));
-        }
+        globals.tell(target::sentence(&sample));
         let results = self.results(&sample, &folds, globals)?;
         let summary = summarise(&results);
 
@@ -166,7 +149,7 @@ impl Compare {
         let columns = table.columns();
         destination.write(|out| {
             if globals.json {
-                let report = Report {
+                let report = object! {
                     folds: folds.len(),
                     metric: summary.metric,
                     rows: &summary.rows,
@@ -177,8 +160,7 @@ impl Compare {
                     columns,
                     seed: globals.seed(),
                 };
-                serde_json::to_writer_pretty(&mut *out, &report)?;
-                return out.write_all(b"\n");
+                return write_json(&report, out);
             }
             let text = if self.csv {
                 table::csv(&summary)
@@ -198,8 +180,8 @@ impl Compare {
             };
             out.write_all(text.as_bytes())
         })?;
-        if let (Destination::File(path), false) = (&destination, globals.quiet) {
-            say(format_args!("written to {}", path.display()));
+        if let Destination::File(path) = destination {
+            globals.tell(format_args!("written to {}", path.display()));
         }
         Ok(())
     }
@@ -373,7 +355,7 @@ impl Compare {
         let mut kinds: Vec<Kind> = Vec::new();
         for chosen in &self.models {
             let more = match chosen {
-                Chosen::All => &Kind::ALL[..],
+                Chosen::All => Kind::ALL,
                 Chosen::One(kind) => std::slice::from_ref(kind),
             };
             for kind in more {

@@ -8,7 +8,7 @@ use rffnet::scores::Scores;
 use rffnet_data::{ColumnRef, ReadOptions, Sample};
 
 use crate::cli::Globals;
-use crate::failure::{Failure, in_file, say};
+use crate::failure::{Failure, in_file};
 use crate::options::Header;
 use crate::output::{print, print_json};
 use crate::read::{for_model, read_with_target};
@@ -73,21 +73,11 @@ impl Eval {
         if globals.json {
             return print_json(&scores);
         }
-        if !globals.quiet {
-            say(format_args!(
-                "{}: {}, {}",
-                sample.table.source,
-                plural(sample.table.rows, "row"),
-                model.task()
-            ));
-        }
+        let rows = plural(sample.table.rows, "row");
+        globals.tell(format_args!("{}: {rows}, {}", sample.table.source, model.task()));
         let entries = scores.entries();
         let wide = entries.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-        print(
-            &entries
-                .iter()
-                .map(|(name, value)| format!("{name:<wide$}  {}\n", shown(*value)))
-                .collect::<String>(),
-        )
+        let line = |(name, value): &(&str, Option<f64>)| format!("{name:<wide$}  {}\n", shown(*value));
+        print(&entries.iter().map(line).collect::<String>())
     }
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rffnet::{Model, Task};
-use serde::Serialize;
 
 use crate::cli::Globals;
-use crate::failure::{Failure, say};
-use crate::output::{Destination, print_json};
+use crate::failure::Failure;
+use crate::output::{Destination, object, print_json};
 use crate::text::{count, plural};
 
 const EXAMPLES: &str = "\
@@ -30,16 +29,6 @@ pub(crate) struct Export {
     onnx: PathBuf,
 }
 
-/// The object of `export --json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    task: Task,
-    columns: usize,
-    outputs: &'a [&'a str],
-    bytes: usize,
-    file: String,
-}
-
 impl Export {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         let destination = Destination::new(Some(&self.onnx), &[&self.model.to_string_lossy()])?;
@@ -58,7 +47,7 @@ impl Export {
         };
         let columns = model.feature_names().len();
         if globals.json {
-            return print_json(&Report {
+            return print_json(&object! {
                 task: model.task(),
                 columns,
                 outputs,
@@ -66,15 +55,13 @@ impl Export {
                 file: path.display().to_string(),
             });
         }
-        if !globals.quiet {
-            say(format_args!(
-                "ONNX graph written to {} ({} bytes): X, {}, gives {}",
-                path.display(),
-                count(bytes.len()),
-                plural(columns, "column"),
-                outputs.join(" and ")
-            ));
-        }
+        globals.tell(format_args!(
+            "ONNX graph written to {} ({} bytes): X, {}, gives {}",
+            path.display(),
+            count(bytes.len()),
+            plural(columns, "column"),
+            outputs.join(" and ")
+        ));
         Ok(())
     }
 }

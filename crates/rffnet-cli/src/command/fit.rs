@@ -5,16 +5,15 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::scores::Scores;
-use rffnet::{LossKind, Missing, Model, OwnedTarget, Params, Shape, SolverKind, Stopped};
+use rffnet::{LossKind, Missing, Model, OwnedTarget, Params, Shape, Stopped};
 use rffnet_data::{ReadOptions, Sample, Table, Task, split, stratified_split};
-use serde::Serialize;
 
-use crate::bars::{Relevance, SHOWN, chart, relevances};
+use crate::bars::{SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::config::Config;
-use crate::failure::{Failure, in_file, say};
+use crate::failure::{Failure, in_file};
 use crate::options::DataOptions;
-use crate::output::{check_writable, print, print_json, width};
+use crate::output::{check_writable, object, print, print_json, width};
 use crate::params::ParamOptions;
 use crate::progress::{ProgressBar, step};
 use crate::read::{check_simulated, like, read_with_target};
@@ -50,36 +49,6 @@ pub(crate) struct Fit {
     config: Option<PathBuf>,
 }
 
-/// The object of `fit --json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    task: rffnet::Task,
-    rows: usize,
-    columns: usize,
-    random_features: usize,
-    solver: SolverKind,
-    chosen: &'a str,
-    seed: u64,
-    threads: usize,
-    fit_seconds: f64,
-    epochs: usize,
-    stopped: rffnet::Stopped,
-    validation: Option<Validation>,
-    test: Option<Scores>,
-    relevances: Vec<Relevance<'a>>,
-    model: Option<String>,
-    best_epoch: usize,
-    kernel: &'a str,
-    loss: LossKind,
-    classes: &'a [String],
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Validation {
-    loss: f64,
-}
-
 impl Fit {
     /// Fills what the command line leaves open from the configuration file.
     pub(crate) fn read_config(&mut self, globals: &mut Globals) -> Result<(), Failure> {
@@ -105,14 +74,9 @@ impl Fit {
 
         let (train, test) = self.samples(&params, globals)?;
         let data = train.data()?;
-        let tell = |line: &str| {
-            if !globals.quiet {
-                say(line)
-            }
-        };
-        tell(&target::sentence(&train));
+        globals.tell(target::sentence(&train));
         let mut progress = ProgressBar::new(globals.quiet, step(solver));
-        tell(&format!("fitting {}", plural(train.table.rows, "row")));
+        globals.tell(format_args!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
         let fitted = rffnet::Fit::new(&params).observer(&mut progress).run(&data);
         let fit_seconds = begun.elapsed().as_secs_f64();
@@ -121,14 +85,14 @@ impl Fit {
         let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
         let warnings = warnings(&model, params.budget);
         for warning in &warnings {
-            tell(&format!("warning: {warning}"));
+            globals.tell(format_args!("warning: {warning}"));
         }
         if let Some(path) = &self.data.output {
             model.save(path)?;
         }
 
         if globals.json {
-            return print_json(&self.report(&model, globals, fit_seconds, scores, warnings));
+            return self.print_report(&model, globals, fit_seconds, scores, warnings);
         }
         let tested = scores.zip(test.as_ref().map(|t| t.table.rows));
         let mut text = summary(&model, &train.table, fit_seconds, tested);
@@ -204,16 +168,16 @@ impl Fit {
         Ok((all.take(&train), all.take(&test)))
     }
 
-    fn report<'a>(
+    fn print_report(
         &self,
-        model: &'a Model,
+        model: &Model,
         globals: &Globals,
         fit_seconds: f64,
         test: Option<Scores>,
         warnings: Vec<String>,
-    ) -> Report<'a> {
+    ) -> Result<(), Failure> {
         let summary = model.summary();
-        Report {
+        print_json(&object! {
             task: model.task(),
             rows: summary.rows,
             columns: model.feature_names().len(),
@@ -225,7 +189,7 @@ impl Fit {
             fit_seconds,
             epochs: summary.epochs,
             stopped: summary.stopped,
-            validation: summary.validation_loss.map(|loss| Validation { loss }),
+            validation: summary.validation_loss.map(|loss| object! { loss }),
             test,
             relevances: relevances(model),
             model: self.data.output.as_ref().map(|path| path.display().to_string()),
@@ -234,7 +198,7 @@ impl Fit {
             loss: model.plan().common.loss,
             classes: model.classes(),
             warnings,
-        }
+        })
     }
 }
 

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rffnet_data::{Format, Simulated, write};
-use serde::Serialize;
 
 use crate::cli::Globals;
-use crate::failure::{Failure, say};
-use crate::output::{Destination, print_json};
+use crate::failure::Failure;
+use crate::output::{Destination, object, print_json};
 use crate::text::plural;
 use crate::values::{self, named};
 
@@ -25,7 +24,7 @@ The name of the file tells the format: .csv, .libsvm and .npy, with .gz after it
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
     /// The simulated set
-    #[arg(value_parser = named(&Simulated::ALL))]
+    #[arg(value_parser = named(Simulated::ALL))]
     name: Simulated,
     /// Rows to draw
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, default_value_t = 10_000)]
@@ -33,16 +32,6 @@ pub(crate) struct Generate {
     /// Write to this file [default: CSV to standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-}
-
-/// The object of `generate --json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    name: &'a str,
-    rows: usize,
-    columns: usize,
-    seed: u64,
-    file: String,
 }
 
 impl Generate {
@@ -58,7 +47,7 @@ impl Generate {
         destination.write(|out| write(&table, &self.file_name(globals.format), out))?;
         let Destination::File(path) = destination else { return Ok(()) };
         if globals.json {
-            return print_json(&Report {
+            return print_json(&object! {
                 name: self.name.name(),
                 rows: table.rows,
                 columns: table.columns(),
@@ -66,10 +55,8 @@ impl Generate {
                 file: path.display().to_string(),
             });
         }
-        if !globals.quiet {
-            let columns = plural(table.columns(), "column");
-            say(format_args!("{} of {columns} written to {}", plural(table.rows, "row"), path.display()));
-        }
+        let (rows, columns) = (plural(table.rows, "row"), plural(table.columns(), "column"));
+        globals.tell(format_args!("{rows} of {columns} written to {}", path.display()));
         Ok(())
     }
 

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rffnet::{Init, Method, Model, Penalty, Plan, SolverKind, Stopped, Summary, Task};
-use serde::Serialize;
+use rffnet::{Init, Method, Model, Penalty, Plan, SolverKind, Stopped, Task};
 
-use crate::bars::{Relevance, SHOWN, chart, relevances};
+use crate::bars::{SHOWN, chart, relevances};
 use crate::cli::Globals;
 use crate::failure::Failure;
-use crate::output::{print, print_json, width};
+use crate::output::{object, print, print_json, width};
 use crate::progress::step;
 use crate::text::{count, exact, listed, number, plural};
 
@@ -29,26 +28,11 @@ pub(crate) struct Inspect {
     all: bool,
 }
 
-/// The object of `inspect --json`.
-#[derive(Serialize)]
-struct Report<'a> {
-    task: Task,
-    classes: &'a [String],
-    columns: usize,
-    outputs: usize,
-    random_features: usize,
-    committee: usize,
-    kernel: &'a str,
-    params: &'a Plan,
-    summary: &'a Summary,
-    relevances: Vec<Relevance<'a>>,
-}
-
 impl Inspect {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         let model = Model::load(&self.model)?;
         if globals.json {
-            return print_json(&Report {
+            return print_json(&object! {
                 task: model.task(),
                 classes: model.classes(),
                 columns: model.feature_names().len(),

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rffnet_compare::run_apart;
 use rffnet_paper::{Experiment, Request};
-use serde::Serialize;
 
 use crate::cli::Globals;
-use crate::failure::{Failure, say};
-use crate::output::{print, print_json};
+use crate::failure::Failure;
+use crate::output::{object, print, print_json};
 use crate::values;
 
 const EXAMPLES: &str = "\
@@ -56,15 +55,6 @@ pub(crate) struct Reproduce {
     output: PathBuf,
 }
 
-/// The object of `reproduce --json`.
-#[derive(Serialize)]
-struct Report {
-    experiments: Vec<&'static str>,
-    quick: bool,
-    output: String,
-    index: String,
-}
-
 impl Reproduce {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         let what = self.experiments()?;
@@ -87,16 +77,11 @@ impl Reproduce {
             seed: globals.seed(),
             threads: globals.threads.map_or(0, |n| n.get().into()),
         };
-        let tell = |line: &str| {
-            if !globals.quiet {
-                say(line)
-            }
-        };
-        let index = rffnet_paper::reproduce(&request, &run_apart, &tell)?;
+        let index = rffnet_paper::reproduce(&request, &run_apart, &|line| globals.tell(line))?;
         let index = index.first().map_or_else(String::new, |path| path.display().to_string());
         if globals.json {
-            return print_json(&Report {
-                experiments: what.iter().map(|e| e.name()).collect(),
+            return print_json(&object! {
+                experiments: what.iter().map(|e| e.name()).collect::<Vec<_>>(),
                 quick: self.quick,
                 output: self.output.display().to_string(),
                 index,

@@ -32,7 +32,7 @@ use crate::validation::significantly_smaller;
 
 /// Standard errors by which transforms that change the columns less must lower the validation loss: they are less robust to
 /// outlying rows.
-const PREFER_LESS_TRANSFORMED: f64 = 0.5;
+const LESS_TRANSFORMED_ERRORS: f64 = 0.5;
 
 /// Multiplications that a Yeo-Johnson power takes, and a soft clip; and the share of a pass over the rows that taking them
 /// anew may cost before a transformed copy of the columns is made.
@@ -40,7 +40,7 @@ const POWER: f64 = 1400.0;
 const SOFT_CLIP: f64 = 150.0;
 const MAY_COST: f64 = 0.05;
 
-/// The ensemble with the column transforms that validate best, and those transforms.
+/// The ensemble and its column transforms: the most robust to outlying rows, unless others validate better.
 pub(crate) fn train(
     training: Training<'_>,
     statistics: &ColumnStatistics,
@@ -68,7 +68,7 @@ pub(crate) fn train(
             (first.row_losses(&source), source, first.validates())
         });
         let better = |before: &[f64]| match (is_finite(&losses), is_finite(before)) {
-            (true, true) => validates && significantly_smaller(&losses, before, PREFER_LESS_TRANSFORMED),
+            (true, true) => validates && significantly_smaller(&losses, before, LESS_TRANSFORMED_ERRORS),
             (now, then) => now && !then,
         };
         if best.as_ref().is_none_or(|(_, _, before)| better(before)) {

@@ -136,8 +136,8 @@ fn regressor(problem: &Problem<'_>, train: &[usize]) -> Vec<f32> {
 }
 
 /// The relevances that variable projection finds and, unless the head is to start at random, the exact head that goes
-/// with them if that does better than the start's. A loss without an exact head has the squared loss in its place, counts
-/// their logarithms; that is the loss an observer sees.
+/// with them if that does better than the start's. Losses of numbers have the squared loss in their place, of counts that
+/// of their logarithms, losses of classes the cross-entropy; that is the loss an observer sees.
 fn varpro(
     training: Training<'_>,
     map: &FeatureMap,
@@ -146,16 +146,16 @@ fn varpro(
     split: &Split,
     observer: &mut dyn Observer,
 ) -> Weights {
-    let squared = LossKind::Squared.build(0);
     let own = training.problem;
-    let stand_in = match own.loss.link() {
-        Link::Identity => Problem { loss: squared.as_ref(), ..own.clone() },
-        Link::Log => {
-            let y = own.y.iter().map(|y| (y + HALF_A_COUNT).ln()).collect();
-            Problem { y, loss: squared.as_ref(), ..own.clone() }
-        }
-        Link::Logistic | Link::Softmax => own.clone(),
+    let exact = match own.loss.link() {
+        Link::Identity | Link::Log => LossKind::Squared.build(0),
+        Link::Logistic | Link::Softmax => LossKind::CrossEntropy.build(own.outputs.max(2)),
     };
+    let y = match own.loss.link() {
+        Link::Log => own.y.iter().map(|y| (y + HALF_A_COUNT).ln()).collect(),
+        _ => own.y.clone(),
+    };
+    let stand_in = Problem { y, loss: exact.as_ref(), ..own.clone() };
     let training = Training { problem: &stand_in, ..training };
     let search =
         VarPro { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps: SEARCH_STEPS };

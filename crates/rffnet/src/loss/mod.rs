@@ -77,7 +77,7 @@ pub trait Loss: Sync {
         None
     }
 
-    /// How the head is solved exactly.
+    /// How the head is solved exactly. Built-in losses alone are: a loss of the caller's is minimised by descent.
     fn exact_head(&self) -> ExactHead {
         ExactHead::None
     }

@@ -202,22 +202,23 @@ impl Arrays {
         self.0.get(name).map(|t| &t.shape).ok_or_else(|| damaged(&format!("no tensor '{name}'")))
     }
 
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<TensorValues, Error> {
-        let tensor = self.0.remove(name).ok_or_else(|| damaged(&format!("no tensor '{name}'")))?;
-        if tensor.shape != shape {
-            return Err(damaged(&format!("tensor '{name}' is {:?}, not {shape:?}", tensor.shape)));
-        }
-        if !tensor.values.is_finite() {
+    fn take<T>(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        read: fn(TensorValues) -> Option<Vec<T>>,
+    ) -> Result<Vec<T>, Error> {
+        let fits = self.shape(name)? == shape;
+        let values = self.0.remove(name).filter(|_| fits).map(|tensor| tensor.values);
+        if values.as_ref().is_some_and(|values| !values.is_finite()) {
             return Err(damaged(&format!("tensor '{name}' is not finite")));
         }
-        Ok(tensor.values)
+        let read = values.and_then(read).filter(|v| v.len() == shape.iter().product::<usize>());
+        read.ok_or_else(|| damaged(&format!("tensor '{name}' is not of its type, or not {shape:?}")))
     }
 
     fn f32s(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
-        match self.take(name, shape)? {
-            TensorValues::F32(values) if values.len() == shape.iter().product::<usize>() => Ok(values),
-            _ => Err(damaged(&format!("tensor '{name}' is not of 32-bit numbers"))),
-        }
+        self.take(name, shape, |values| if let TensorValues::F32(v) = values { Some(v) } else { None })
     }
 
     fn f32s_if_any(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
@@ -225,10 +226,7 @@ impl Arrays {
     }
 
     fn f64s(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f64>, Error> {
-        match self.take(name, shape)? {
-            TensorValues::F64(values) if values.len() == shape.iter().product::<usize>() => Ok(values),
-            _ => Err(damaged(&format!("tensor '{name}' is not of 64-bit numbers"))),
-        }
+        self.take(name, shape, |values| if let TensorValues::F64(v) = values { Some(v) } else { None })
     }
 
     fn transforms(&mut self, d: usize) -> Result<Vec<ColumnTransform>, Error> {

@@ -28,7 +28,7 @@ pub use check::Shape;
 pub(crate) use check::check_link;
 pub use choices::{ClassWeight, Effort, Init, Missing, Preset, Schedule, SolverKind, SpectrumMode};
 pub use plan::{Common, Descent, Method, Plan, VarPro};
-pub use table::{Applies, Group, PARAMETERS, Parameter, ValueKind};
+pub use table::{Group, PARAMETERS, Parameter, ValueKind};
 
 /// Declares [`Params`], a setter for each field, and one that takes the field by its row of the table.
 macro_rules! params {

@@ -21,8 +21,6 @@ pub struct Parameter {
     pub python: &'static str,
     /// Under which heading it stands.
     pub group: Group,
-    /// Which solvers know it.
-    pub applies: Applies,
     /// What values it takes.
     pub value: ValueKind,
     /// What it does, in one line.
@@ -36,17 +34,6 @@ pub struct Parameter {
 pub enum Group {
     Model,
     Optimisation,
-}
-
-/// Which solvers know a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Applies {
-    /// All of them.
-    Any,
-    /// Adam and gradient descent.
-    Descent,
-    /// Variable projection.
-    VarPro,
 }
 
 /// What values a parameter takes.
@@ -133,16 +120,15 @@ macro_rules! names {
     };
 }
 
-/// Rows are: key, flag, Python, group, solvers, values, default, help.
+/// Rows are: key, flag, Python, group, values, default, help.
 macro_rules! table {
-    ($($key:literal $flag:literal $python:literal, $group:ident $applies:ident, $value:expr, $default:expr, $help:literal;)+) => {
+    ($($key:literal $flag:literal $python:literal, $group:ident, $value:expr, $default:expr, $help:literal;)+) => {
         /// Every parameter but the seed, in the order of the help text.
         pub const PARAMETERS: &[Parameter] = &[$(Parameter {
             key: $key,
             flag: $flag,
             python: $python,
             group: Group::$group,
-            applies: Applies::$applies,
             value: $value,
             help: $help,
             default: $default,
@@ -154,68 +140,68 @@ use DefaultText::{Both, Planned, Text};
 use ValueKind::{Loss, Real, Switch, Whole};
 
 table! {
-    "preset" "preset" "preset", Model Any, names!(Preset), Text("auto"),
+    "preset" "preset" "preset", Model, names!(Preset), Text("auto"),
         "Where everything that is not set comes from";
-    "loss" "loss" "loss", Model Any, Loss, Text("squared for regression, cross-entropy for classification"),
+    "loss" "loss" "loss", Model, Loss, Text("squared for regression, cross-entropy for classification"),
         "What is minimised: squared, huber[:DELTA], quantile[:TAU], poisson or cross-entropy";
-    "kernel" "kernel" "kernel", Model Any, names!(Kernel), Planned(|p| p.common.kernel.to_string()),
+    "kernel" "kernel" "kernel", Model, names!(Kernel), Planned(|p| p.common.kernel.to_string()),
         "The kernel";
-    "sampling" "sampling" "sampling", Model Any, names!(Sampling), Planned(|p| p.common.sampling.to_string()),
+    "sampling" "sampling" "sampling", Model, names!(Sampling), Planned(|p| p.common.sampling.to_string()),
         "How frequencies are drawn; orthogonal for the gaussian kernel only";
-    "random-features" "features" "n_random_features", Model Any, Whole("S"),
+    "random-features" "features" "n_random_features", Model, Whole("S"),
         Both(|_| "chosen from the data".into(), |p| p.common.random_features.to_string()),
         "Number of random features";
-    "alpha" "alpha" "alpha", Model Any, Real("L"),
+    "alpha" "alpha" "alpha", Model, Real("L"),
         Both(|_| "chosen on validation rows".into(), |p| format!("{:?}", p.common.penalty.l1 + p.common.penalty.l2)),
         "Strength of the penalty on the head";
-    "penalty" "penalty" "penalty", Model Any, names!(PenaltyKind), Text("l2"),
+    "penalty" "penalty" "penalty", Model, names!(PenaltyKind), Text("l2"),
         "Its shape";
-    "alpha-theta" "alpha-theta" "alpha_theta", Model Descent, Real("L"), Text("0"),
+    "alpha-theta" "alpha-theta" "alpha_theta", Model, Real("L"), Text("0"),
         "Strength of the penalty on the relevances";
-    "penalty-theta" "penalty-theta" "penalty_theta", Model Descent, names!(PenaltyKind),
+    "penalty-theta" "penalty-theta" "penalty_theta", Model, names!(PenaltyKind),
         Text("l1 if --alpha-theta is given, else none"),
         "Its shape";
-    "l1-ratio" "l1-ratio" "l1_ratio", Model Descent, Real("F"), Text("0.5"),
+    "l1-ratio" "l1-ratio" "l1_ratio", Model, Real("F"), Text("0.5"),
         "Share of l1 in elastic nets, from 0 to 1";
-    "class-weight" "class-weight" "class_weight", Model Any, names!(ClassWeight),
+    "class-weight" "class-weight" "class_weight", Model, names!(ClassWeight),
         Planned(|p| p.common.class_weight.to_string()),
         "Weights of the classes";
-    "missing" "missing" "missing", Model Any, names!(Missing), Planned(|p| p.common.missing.to_string()),
+    "missing" "missing" "missing", Model, names!(Missing), Planned(|p| p.common.missing.to_string()),
         "Missing values: refuse them, or take the column's mean";
-    "spectrum" "spectrum" "spectrum", Model VarPro, names!(SpectrumMode), Text("auto"),
+    "spectrum" "spectrum" "spectrum", Model, names!(SpectrumMode), Text("auto"),
         "Frequencies: random, learned, or some of both; varpro";
-    "linear" "linear" "linear", Model VarPro, Switch, Text("true"),
+    "linear" "linear" "linear", Model, Switch, Text("true"),
         "Linear terms beside the features; varpro";
-    "committee" "committee" "committee", Model VarPro, Whole("M"),
+    "committee" "committee" "committee", Model, Whole("M"),
         Text("by effort 1, 6 or 8, more where work is left; 1 where the first explains nearly all"),
         "Members of the ensemble, whose predictions are averaged; varpro";
-    "solver" "solver" "solver", Optimisation Any, names!(SolverKind), Text("auto"),
+    "solver" "solver" "solver", Optimisation, names!(SolverKind), Text("auto"),
         "The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other losses, other \
          penalties than l2 on the head, a given rate, schedule, batch size, patience or start, and the paper's preset";
-    "effort" "effort" "effort", Optimisation VarPro, names!(Effort), Text("normal"),
+    "effort" "effort" "effort", Optimisation, names!(Effort), Text("normal"),
         "How much work to do: a tenth of normal, or five times as much; varpro";
-    "budget" "budget" "budget", Optimisation VarPro, Real("SECONDS"), Text("none"),
+    "budget" "budget" "budget", Optimisation, Real("SECONDS"), Text("none"),
         "Stop after so many seconds with what there is; varpro";
-    "init" "init" "init", Optimisation Descent, names!(Init), Planned(descent!(|d| d.init.to_string())),
+    "init" "init" "init", Optimisation, names!(Init), Planned(descent!(|d| d.init.to_string())),
         "Where the relevances start; varpro for losses that the solver varpro does not know";
-    "restarts" "restarts" "n_restarts", Optimisation Descent, Whole("N"),
+    "restarts" "restarts" "n_restarts", Optimisation, Whole("N"),
         Planned(descent!(|d| d.restarts.to_string())),
         "Random starts that the start restarter tries; with --init restarter only";
-    "epochs" "epochs" "max_iter", Optimisation Any, Whole("T"),
+    "epochs" "epochs" "max_iter", Optimisation, Whole("T"),
         Both(|p| p.varpro().map(|v| v.steps.to_string()).unwrap_or_default(), descent!(|d| d.epochs.to_string())),
         "Steps per penalty, or passes over the rows with descent, at most";
-    "lr" "lr" "lr", Optimisation Descent, Real("R"), Planned(descent!(|d| format!("{:?}", d.lr))),
+    "lr" "lr" "lr", Optimisation, Real("R"), Planned(descent!(|d| format!("{:?}", d.lr))),
         "Learning rate";
-    "schedule" "schedule" "schedule", Optimisation Descent, names!(Schedule),
+    "schedule" "schedule" "schedule", Optimisation, names!(Schedule),
         Planned(descent!(|d| d.schedule.to_string())),
         "How the learning rate changes";
-    "batch-size" "batch-size" "batch_size", Optimisation Descent, Whole("B"),
+    "batch-size" "batch-size" "batch_size", Optimisation, Whole("B"),
         Planned(descent!(|d| d.batch_size.to_string())),
         "Rows per step";
-    "patience" "patience" "n_iter_no_change", Optimisation Descent, Whole("K"),
+    "patience" "patience" "n_iter_no_change", Optimisation, Whole("K"),
         Planned(descent!(|d| d.patience.map_or("no such stop".into(), |k| k.to_string()))),
         "Epochs without improvement before the fit stops";
-    "validation-fraction" "validation-fraction" "validation_fraction", Optimisation Any, Real("F"),
+    "validation-fraction" "validation-fraction" "validation_fraction", Optimisation, Real("F"),
         Both(|p| format!("{:?}", p.common.validation_fraction), |p| format!("{:?}", p.common.validation_fraction)),
         "Share of the rows held out to choose by; 0 for none";
 }

@@ -17,41 +17,6 @@ const JITTER: f64 = 1e-7;
 /// Columns per row beyond which this costs less than the normal equations of the columns.
 pub(crate) const MANY_COLUMNS: f64 = 1.5;
 
-/// The exact head of a regression on some rows, for any penalty.
-pub(crate) struct Ridge {
-    moments: Moments,
-    dual: Option<DualForm>,
-}
-
-impl Ridge {
-    pub(crate) fn new(problem: &Problem<'_>, design: &Design<'_>, rows: &[usize]) -> Self {
-        let dual = DualForm::new(problem, design, rows);
-        let moments = match &dual {
-            Some(dual) => dual.moments(problem, rows, None),
-            None => problem.backend.moments(problem, design, rows, None),
-        };
-        Self { moments, dual }
-    }
-
-    /// The coefficients of the design, one vector per target.
-    pub(crate) fn head(&self, alpha: f64) -> Vec<f64> {
-        let found = self.moments.ridge(alpha);
-        match &self.dual {
-            Some(dual) => dual.expand(&found),
-            None => found,
-        }
-    }
-
-    /// On more rows; `None` in the dual form, whose coordinates are the rows' own.
-    pub(crate) fn with(&self, problem: &Problem<'_>, design: &Design<'_>, more: &[usize]) -> Option<Self> {
-        if self.dual.is_some() {
-            return None;
-        }
-        let moments = self.moments.merged(&problem.backend.moments(problem, design, more, None));
-        Some(Self { moments, dual: None })
-    }
-}
-
 /// The design matrix in coordinates of the span of its rows.
 pub(crate) struct DualForm {
     /// The design, `rows x columns`, the intercept's last.

@@ -103,14 +103,14 @@ impl<'a> Reduced<'a> {
         let design = Design::new(features, self.settings.linear);
         let coefficients = match self.problem.loss.exact_head() {
             ExactHead::LeastSquares => Ridge::new(self.problem, &design, self.rows).head(self.settings.alpha),
-            ExactHead::Newton(curvature) => self.classifier(&design, curvature),
+            ExactHead::Newton(curvature) => self.newton(&design, curvature),
             ExactHead::None => unreachable!("a loss without an exact head is minimised by descent"),
         };
         self.warm = Some(coefficients.clone());
         (design.weights(&coefficients), coefficients)
     }
 
-    fn classifier(&mut self, design: &Design<'_>, curvature: fn(&[f32]) -> f64) -> Vec<f64> {
+    fn newton(&mut self, design: &Design<'_>, curvature: fn(&[f32]) -> f64) -> Vec<f64> {
         let (problem, rows, alpha) = (self.problem, self.rows, self.settings.alpha);
         let outputs = problem.outputs;
         let warm = self.warm.take().filter(|warm| warm.len() == outputs * design.columns());

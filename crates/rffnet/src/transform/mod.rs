@@ -2,7 +2,8 @@
 //! caller's data are never changed.
 //!
 //! A value is standardised; then a skewed column is clipped to its range and made symmetric by the power transform of
-//! [`yeo_johnson`]; then long tails are soft-clipped. A missing value becomes 0, the mean.
+//! [`yeo_johnson`]; then long tails are soft-clipped. A missing value becomes 0: the mean, or the
+//! median of a column whose long tails are clipped.
 //!
 //! | file | subject |
 //! |---|---|

@@ -52,7 +52,7 @@ impl YeoJohnson {
         match power {
             0.0 => Ok(None),
             _ if found.is_sound() => Ok(Some(found)),
-            _ => Err("a power transform cannot be"),
+            _ => Err("a Yeo-Johnson transform has an impossible power or range"),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Relevances stretch the axes; a function of x1 + x2 needs frequencies that lie along the diagonal. The average gradient
 //! outer product M of a fitted network shows such directions: frequencies are drawn from N(0, M), the head is solved, and M
-//! is computed again, for a few rounds.
+//! is computed again, for a few rounds. (With another kernel than the Gaussian one, the root of M mixes its frequencies.)
 
 use crate::features::{FeatureMap, Network, ScaledFeatures};
 use crate::numerics::cholesky::Cholesky;

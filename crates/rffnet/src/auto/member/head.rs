@@ -52,7 +52,7 @@ pub(crate) fn choose(
         loss
     };
     let (alpha, _) = match range {
-        Some(range) => climb(settings.alpha, range, &mut loss),
+        Some(range) => walk_penalty(settings.alpha, range, &mut loss),
         None => (settings.alpha, loss(settings.alpha)),
     };
     // Every loss may be NaN, and every comparison false.
@@ -126,7 +126,7 @@ impl Direction {
 }
 
 /// Raises or lowers the penalty while the loss falls.
-fn climb(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
+fn walk_penalty(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
     let start = (start, loss(start));
     walk(
         start,
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn climbing_finds_the_valley() {
         for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
-            let (alpha, _) = climb(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
+            let (alpha, _) = walk_penalty(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
             assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
         }
-        assert_eq!(climb(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
+        assert_eq!(walk_penalty(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
     }
 }
