@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::Folder;
+use rffnet::{PARAMETERS, ValueKind};
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -315,6 +316,30 @@ fn every_flag_is_in_the_tables() {
     assert!(missing.is_empty(), "docs/command.md, \"All flags\" lacks\n{}", missing.join("\n"));
 }
 
+/// Every parameter of the library has a row: its flag, the names it may be set to, its default.
+#[test]
+fn every_parameter_has_a_row() {
+    let page = page("docs/command.md");
+    let rows: Vec<&str> =
+        section(&page, "All flags").lines().filter(|line| line.starts_with("| `--")).collect();
+    for parameter in PARAMETERS {
+        let flag = parameter.flag;
+        // `--alpha L` is not `--alpha-theta L`.
+        let row = rows.iter().find(|row| row.starts_with(&format!("| `--{flag} ")));
+        let row = row.unwrap_or_else(|| panic!("docs/command.md, \"All flags\" lacks --{flag}"));
+        let default = row.trim_end_matches([' ', '|']).rsplit(" | ").next();
+        assert_eq!(default, Some(parameter.default_text().as_str()), "the default of --{flag}");
+        let names = match parameter.value {
+            ValueKind::Name(names) => names(),
+            ValueKind::Switch => vec!["true".into(), "false".into()],
+            _ => Vec::new(),
+        };
+        for name in names {
+            assert!(row.contains(&format!("`{name}`")), "the row of --{flag} lacks `{name}`");
+        }
+    }
+}
+
 /// The long flags of a help text, and the defaults it states.
 fn flags(help: &str) -> Vec<(String, Option<String>)> {
     let mut found: Vec<(String, String)> = Vec::new();
@@ -396,10 +421,30 @@ fn every_part_of_the_model_file_is_explained() {
     assert_eq!(card["format"], 1, "docs/model-file.md states the format");
 }
 
+/// The map names every source file of the core, tests aside.
+#[test]
+fn the_map_names_every_module() {
+    let map = page("ARCHITECTURE.md");
+    let mut folders = vec![root().join("crates/rffnet/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.to_string_lossy().contains("tests") {
+                let named = ["`", "/"].iter().any(|before| map.contains(&format!("{before}{name}`")));
+                assert!(named, "ARCHITECTURE.md does not name {}", path.display());
+            }
+        }
+    }
+}
+
 /// Links between the pages lead somewhere.
 #[test]
 fn links_lead_somewhere() {
-    let pages = ["README.md", "docs/command.md", "docs/model-file.md", "docs/paper-preset.md"];
+    let pages =
+        ["README.md", "ARCHITECTURE.md", "docs/command.md", "docs/model-file.md", "docs/paper-preset.md"];
     for name in pages {
         let text = page(name);
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -1,8 +1,8 @@
 //! Where numbers are computed: sums over rows, epochs of descent, predictions.
 //!
 //! Solvers ask a [`Backend`] for whole sums over rows, never for tensor operations: one call is enough work for a fused
-//! kernel, a stream of blocks or a set of workers. [`cpu`] is the first backend, and the only place that calls the SIMD kernels
-//! to compute with rows.
+//! kernel, a stream of blocks or a set of workers. [`cpu`] is the only backend so far; it calls the kernels of `simd/`, whose
+//! memory layouts `FeatureMap`, `Gram` and `Transforms` carry for it.
 
 mod cpu;
 
