@@ -97,8 +97,8 @@ mod tests {
                     kernel = 'matern32'\nloss = 'huber:2'\nseed = 7\nthreads = 2\nquiet = true\nformat = 'csv'\n\
                     batch-size = 10\ntask = 'regression'\ntest-fraction = 0.5\noutput = 'm'\npreset = 'paper'";
         let config = Config::parse(text).expect("valid");
-        assert_eq!(config.data.header.choice(), Some(false));
-        assert_eq!(config.data.ignore.map(|i| i.len()), Some(2));
+        let read = config.data.columns.read_options(None, &config.globals);
+        assert_eq!((read.header, read.ignore.len()), (Some(false), 2));
         let params = config.params.params(0).expect("valid");
         assert_eq!((params.random_features, params.lr), (Some(32), Some(1.0)));
         assert_eq!((config.globals.seed, config.globals.quiet), (Some(7), true));

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rffnet_data::{ColumnRef, Simulated, Task};
+use rffnet::Missing;
+use rffnet_data::{ColumnRef, ReadOptions, Simulated, Task};
 use serde::Deserialize;
 
+use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::values::{self, named};
 
@@ -28,14 +30,10 @@ impl Header {
     }
 }
 
-/// The data of a fit, and where the model goes. A configuration file uses the same names.
+/// Which column of a file is what, and what to learn. Shared by `fit` and `compare`.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
-#[command(next_help_heading = "Data")]
-pub(crate) struct DataOptions {
-    /// The rows to learn from: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
-    #[arg(help_heading = None)]
-    pub(crate) data: Option<String>,
+pub(crate) struct ColumnOptions {
     /// The column to predict, by name or 1-based position [default: the last one of a file without a header, and
     /// LIBSVM's label]
     #[arg(long, short, value_name = "COL")]
@@ -48,17 +46,92 @@ pub(crate) struct DataOptions {
     /// Columns to leave out; repeat it or separate with commas [default: none]
     #[arg(long, value_name = "COL", value_delimiter = ',')]
     #[serde(deserialize_with = "values::columns")]
-    pub(crate) ignore: Option<Vec<ColumnRef>>,
+    ignore: Option<Vec<ColumnRef>>,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(crate) header: Header,
+    header: Header,
     /// The width of a LIBSVM file [default: its largest index]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>)]
-    pub(crate) columns: Option<usize>,
+    columns: Option<usize>,
     /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
     #[arg(long, value_parser = named(Task::ALL))]
     #[serde(deserialize_with = "values::parsed")]
-    pub(crate) task: Option<Task>,
+    task: Option<Task>,
+}
+
+impl ColumnOptions {
+    /// These, and what they leave open from `file`.
+    fn or(self, file: ColumnOptions) -> ColumnOptions {
+        ColumnOptions {
+            target: self.target.or(file.target),
+            weight: self.weight.or(file.weight),
+            ignore: self.ignore.or(file.ignore),
+            header: if self.header.choice().is_some() { self.header } else { file.header },
+            columns: self.columns.or(file.columns),
+            task: self.task.or(file.task),
+        }
+    }
+
+    pub(crate) fn task(&self) -> Task {
+        self.task.unwrap_or_default()
+    }
+
+    /// How to read a file with these columns.
+    pub(crate) fn read_options(&self, missing: Option<Missing>, globals: &Globals) -> ReadOptions {
+        ReadOptions {
+            format: globals.format,
+            target: self.target.clone(),
+            weight: self.weight.clone(),
+            ignore: self.ignore.clone().unwrap_or_default(),
+            header: self.header.choice(),
+            missing: missing == Some(Missing::Mean),
+            columns: self.columns,
+            ..ReadOptions::default()
+        }
+    }
+
+    /// The flags that mean nothing to a simulated set, and whether they are given.
+    pub(crate) fn of_files(&self) -> [(&'static str, bool); 5] {
+        [
+            ("--weight", self.weight.is_some()),
+            ("--ignore", self.ignore.is_some()),
+            ("--columns", self.columns.is_some()),
+            ("--header", self.header.header.is_some()),
+            ("--no-header", self.header.no_header.is_some()),
+        ]
+    }
+}
+
+/// Refuses no source of rows, two of them, and a number of rows for a file. `purpose` is what they are for.
+pub(crate) fn check_source(
+    purpose: &str,
+    data: Option<&String>,
+    dataset: Option<Simulated>,
+    rows: Option<usize>,
+) -> Result<(), Failure> {
+    Err(Failure::usage(match (data, dataset) {
+        (None, None) => {
+            format!("nothing to {purpose}: give a data file, or --dataset NAME for a simulated set")
+        }
+        (Some(_), Some(_)) => "a data file and --dataset exclude each other; give one of them".into(),
+        (Some(_), None) if rows.is_some() => {
+            "--rows belongs to --dataset; all rows of a file are used".into()
+        }
+        _ => return Ok(()),
+    }))
+}
+
+/// The data of a fit, and where the model goes. A configuration file uses the same names.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+#[command(next_help_heading = "Data")]
+pub(crate) struct DataOptions {
+    /// The rows to learn from: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
+    #[arg(help_heading = None)]
+    pub(crate) data: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) columns: ColumnOptions,
     /// Fit a built-in simulated set instead of a file; 2,000 further rows are the test part [default: none]
     #[arg(long, value_name = "NAME", value_parser = named(Simulated::ALL))]
     #[serde(deserialize_with = "values::parsed")]
@@ -83,19 +156,13 @@ impl DataOptions {
         // Of things that exclude each other, the command line's choice shuts out the file's.
         let source = self.data.is_some() || self.dataset.is_some();
         let test = source || self.test.is_some() || self.test_fraction.is_some();
-        let header = self.header.choice().is_some();
         DataOptions {
             data: if source { self.data } else { file.data },
             dataset: if source { self.dataset } else { file.dataset },
             rows: self.rows.or(if source { None } else { file.rows }),
             test: if test { self.test } else { file.test },
             test_fraction: if test { self.test_fraction } else { file.test_fraction },
-            header: if header { self.header } else { file.header },
-            target: self.target.or(file.target),
-            weight: self.weight.or(file.weight),
-            ignore: self.ignore.or(file.ignore),
             columns: self.columns.or(file.columns),
-            task: self.task.or(file.task),
             output: self.output.or(file.output),
         }
     }
@@ -103,18 +170,7 @@ impl DataOptions {
     /// Refuses requests that contradict themselves, wherever their parts come from.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let usage = |sentence: &str| Err(Failure::usage(sentence));
-        match (&self.data, self.dataset) {
-            (None, None) => {
-                return usage("nothing to fit: give a data file, or --dataset NAME for a simulated set");
-            }
-            (Some(_), Some(_)) => {
-                return usage("a data file and --dataset exclude each other; give one of them");
-            }
-            (Some(_), None) if self.rows.is_some() => {
-                return usage("--rows belongs to --dataset; all rows of a file are used");
-            }
-            _ => {}
-        }
+        check_source("fit", self.data.as_ref(), self.dataset, self.rows)?;
         if self.test.is_some() && self.test_fraction.is_some() {
             return usage("--test and --test-fraction exclude each other; give one of them");
         }
@@ -122,16 +178,9 @@ impl DataOptions {
             return usage("the data and --test cannot both be standard input");
         }
         if self.dataset.is_some() {
-            let others = [
-                ("--test", self.test.is_some()),
-                ("--test-fraction", self.test_fraction.is_some()),
-                ("--weight", self.weight.is_some()),
-                ("--ignore", self.ignore.is_some()),
-                ("--columns", self.columns.is_some()),
-                ("--header", self.header.header.is_some()),
-                ("--no-header", self.header.no_header.is_some()),
-            ];
-            if let Some((flag, _)) = others.iter().find(|(_, given)| *given) {
+            let test = [("--test", self.test.is_some()), ("--test-fraction", self.test_fraction.is_some())];
+            let mut flags = test.into_iter().chain(self.columns.of_files());
+            if let Some((flag, _)) = flags.find(|(_, given)| *given) {
                 return usage(&format!(
                     "{flag} belongs to a data file; --dataset has its own columns and test rows"
                 ));

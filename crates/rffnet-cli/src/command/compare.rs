@@ -10,14 +10,14 @@ use clap::Args;
 use rffnet::{Missing, OwnedTarget};
 use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Source, run_apart, summarise, write_snapshot};
 use rffnet_data::{
-    Column, ColumnRef, Fold, ReadOptions, Sample, Select, Simulated, Task, folds, group_folds,
-    stratified_folds, subsample, time_folds,
+    Column, ColumnRef, Fold, ReadOptions, Sample, Select, Simulated, folds, group_folds, stratified_folds,
+    subsample, time_folds,
 };
 
 use self::line::Line;
 use crate::cli::Globals;
 use crate::failure::Failure;
-use crate::options::Header;
+use crate::options::{ColumnOptions, check_source};
 use crate::output::{Destination, object, write_json};
 use crate::progress::INTERRUPTED;
 use crate::read::{check_simulated, read_with_target};
@@ -56,24 +56,8 @@ fn usual_limit(kind: Kind) -> Option<usize> {
 pub(crate) struct Compare {
     /// The rows to learn from and to be scored on: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
     data: Option<String>,
-    /// The column to predict, by name or 1-based position [default: the last one of a file without a header, and
-    /// LIBSVM's label]
-    #[arg(long, short, value_name = "COL", help_heading = "Data")]
-    target: Option<ColumnRef>,
-    /// The column of row weights [default: none]
-    #[arg(long, value_name = "COL", help_heading = "Data")]
-    weight: Option<ColumnRef>,
-    /// Columns to leave out; repeat it or separate with commas [default: none]
-    #[arg(long, value_name = "COL", value_delimiter = ',', help_heading = "Data")]
-    ignore: Vec<ColumnRef>,
     #[command(flatten, next_help_heading = "Data")]
-    header: Header,
-    /// The width of a LIBSVM file [default: its largest index]
-    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Data")]
-    columns: Option<usize>,
-    /// What to learn: `auto` takes text and targets of two values for classes [default: auto]
-    #[arg(long, value_parser = named(Task::ALL), help_heading = "Data")]
-    task: Option<Task>,
+    columns: ColumnOptions,
     /// Missing values: refuse them, or take the column's mean over the training rows [default: error]
     #[arg(long, value_parser = named(Missing::ALL), help_heading = "Data")]
     missing: Option<Missing>,
@@ -189,37 +173,17 @@ impl Compare {
     /// Refuses, before the first row is read, what contradicts itself or cannot be done.
     fn check(&self, globals: &Globals) -> Result<(), Failure> {
         let usage = |sentence: &str| Err(Failure::usage(sentence));
-        match (&self.data, self.dataset) {
-            (None, None) => {
-                return usage(
-                    "nothing to compare on: give a data file, or --dataset NAME for a simulated set",
-                );
-            }
-            (Some(_), Some(_)) => {
-                return usage("a data file and --dataset exclude each other; give one of them");
-            }
-            (Some(_), None) if self.rows.is_some() => {
-                return usage("--rows belongs to --dataset; all rows of a file are used");
-            }
-            _ => {}
-        }
+        check_source("compare on", self.data.as_ref(), self.dataset, self.rows)?;
         if self.dataset.is_some() {
-            let others = [
-                ("--weight", self.weight.is_some()),
-                ("--ignore", !self.ignore.is_empty()),
-                ("--columns", self.columns.is_some()),
-                ("--header", self.header.header.is_some()),
-                ("--no-header", self.header.no_header.is_some()),
-                ("--group", self.group.is_some()),
-            ];
-            if let Some((flag, _)) = others.iter().find(|(_, given)| *given) {
+            let mut flags = self.columns.of_files().into_iter().chain([("--group", self.group.is_some())]);
+            if let Some((flag, _)) = flags.find(|(_, given)| *given) {
                 return usage(&format!("{flag} belongs to a data file; --dataset has its own columns"));
             }
         }
         if self.group.is_some() && self.data.as_deref() == Some("-") {
             return usage("--group reads the data twice, which standard input does not allow; give a file");
         }
-        if self.group.is_some() && (self.group == self.target || self.group == self.weight) {
+        if self.group.is_some() && (self.group == self.columns.target || self.group == self.columns.weight) {
             return usage("--group cannot be the column of --target or --weight; name another");
         }
         if globals.json && (self.markdown || self.csv) {
@@ -240,26 +204,19 @@ impl Compare {
         let table = match self.dataset {
             Some(set) => {
                 let rows = self.rows.unwrap_or(SIMULATED_ROWS);
-                check_simulated(set, rows, self.target.as_ref())?;
+                check_simulated(set, rows, self.columns.target.as_ref())?;
                 set.generate(rows, globals.seed())
             }
             None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
         };
-        let target = target::learn(&table, self.task.unwrap_or(Task::Auto))?;
+        let target = target::learn(&table, self.columns.task())?;
         Ok(Sample { table, target })
     }
 
     fn read_options(&self, globals: &Globals) -> ReadOptions {
-        ReadOptions {
-            format: globals.format,
-            target: self.target.clone(),
-            weight: self.weight.clone(),
-            ignore: self.ignore.iter().chain(&self.group).cloned().collect(),
-            header: self.header.choice(),
-            missing: self.missing == Some(Missing::Mean),
-            columns: self.columns,
-            ..ReadOptions::default()
-        }
+        let mut options = self.columns.read_options(self.missing, globals);
+        options.ignore.extend(self.group.clone());
+        options
     }
 
     /// How the rows are cut, in a word.

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::scores::Scores;
-use rffnet::{LossKind, Missing, Model, OwnedTarget, Params, Shape, Stopped};
-use rffnet_data::{ReadOptions, Sample, Table, Task, split, stratified_split};
+use rffnet::{LossKind, Model, OwnedTarget, Params, Shape, Stopped};
+use rffnet_data::{ReadOptions, Sample, Table, split, stratified_split};
 
 use crate::bars::{SHOWN, chart, relevances};
 use crate::cli::Globals;
@@ -106,17 +106,17 @@ impl Fit {
 
     /// The training part, and the test part if there is one.
     fn samples(&self, params: &Params, globals: &Globals) -> Result<(Sample, Option<Sample>), Failure> {
-        let task = self.data.task.unwrap_or(Task::Auto);
+        let task = self.data.columns.task();
         if let Some(set) = self.data.dataset {
             let rows = self.data.rows.unwrap_or(SIMULATED_ROWS);
-            check_simulated(set, rows, self.data.target.as_ref())?;
+            check_simulated(set, rows, self.data.columns.target.as_ref())?;
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
             let target = target::learn(&train, task)?;
             let test = Sample { target: target::compare(&test, target.classes())?, table: test };
             return Ok((Sample { table: train, target }, Some(test)));
         }
         let path = self.data.data.as_deref().unwrap_or("-");
-        let options = self.read_options(params, globals);
+        let options = self.data.columns.read_options(params.missing, globals);
         let table = read_with_target(path, &options)?;
         let all = Sample { target: target::learn(&table, task)?, table };
         if let Some(path) = &self.data.test {
@@ -132,19 +132,6 @@ impl Fit {
                 let (train, test) = self.split(&all, fraction, globals.seed())?;
                 Ok((train, Some(test)))
             }
-        }
-    }
-
-    fn read_options(&self, params: &Params, globals: &Globals) -> ReadOptions {
-        ReadOptions {
-            format: globals.format,
-            target: self.data.target.clone(),
-            weight: self.data.weight.clone(),
-            ignore: self.data.ignore.clone().unwrap_or_default(),
-            header: self.data.header.choice(),
-            missing: params.missing == Some(Missing::Mean),
-            columns: self.data.columns,
-            ..ReadOptions::default()
         }
     }
 
