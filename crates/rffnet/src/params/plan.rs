@@ -107,23 +107,24 @@ impl Plan {
 
     /// The settings of descent, if that is the method.
     pub fn descent(&self) -> Option<&Descent> {
-        match &self.method {
-            Method::Descent(descent) => Some(descent),
-            Method::VarPro(_) => None,
-        }
+        if let Method::Descent(descent) = &self.method { Some(descent) } else { None }
     }
 
     /// The settings of variable projection, if that is the method.
     pub fn varpro(&self) -> Option<&VarPro> {
-        match &self.method {
-            Method::Descent(_) => None,
-            Method::VarPro(varpro) => Some(varpro),
-        }
+        if let Method::VarPro(varpro) = &self.method { Some(varpro) } else { None }
     }
 
     /// The plan as it was carried out, with so many features.
     pub(crate) fn with_features(self, random_features: usize) -> Self {
         Self { common: Common { random_features, ..self.common }, ..self }
+    }
+}
+
+impl VarPro {
+    /// So many steps of normal effort.
+    pub(crate) fn of_steps(steps: usize) -> Self {
+        Self { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps }
     }
 }
 

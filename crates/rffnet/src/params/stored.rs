@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Common, Descent, Method, Plan, VarPro};
-use super::{Effort, Init, Schedule, SolverKind, SpectrumMode};
+use super::{Init, Schedule, SolverKind};
 use crate::penalty::Penalty;
 
 /// Starts the Restarter tries in the paper.
@@ -24,10 +24,7 @@ pub(super) struct StoredPlan {
 impl From<Plan> for StoredPlan {
     fn from(Plan { common, method }: Plan) -> Self {
         let (descent, varpro) = match method {
-            Method::Descent(descent) => (
-                descent,
-                VarPro { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps: 0 },
-            ),
+            Method::Descent(descent) => (descent, VarPro::of_steps(0)),
             Method::VarPro(varpro) => (
                 Descent {
                     solver: SolverKind::Varpro,
