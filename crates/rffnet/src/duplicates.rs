@@ -26,7 +26,7 @@ pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
         return None;
     }
     let (mut cells, d) = (Vec::new(), data.x.columns());
-    data.x.for_each_row(&rows, |row| cells.extend_from_slice(row));
+    data.x.for_each_row(&rows, |_, row| cells.extend_from_slice(row));
     let row = |at: usize| &cells[at * d..(at + 1) * d];
     // By columns, then by target.
     let compare = |a: usize, b: usize| {

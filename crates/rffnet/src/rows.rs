@@ -129,17 +129,20 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Hands over the given rows, one by one, in their order.
-    pub fn for_each_row(&self, rows: &[usize], mut take: impl FnMut(&[f32])) {
+    /// Hands over the given rows, one by one, in their order, each with its place among them.
+    pub fn for_each_row(&self, rows: &[usize], mut take: impl FnMut(usize, &[f32])) {
         let d = self.columns;
         match self.source {
-            Source::Dense(data) => rows.iter().for_each(|&i| take(&data[i * d..(i + 1) * d])),
+            Source::Dense(data) => {
+                rows.iter().enumerate().for_each(|(at, &i)| take(at, &data[i * d..(i + 1) * d]));
+            }
             Source::Other(source) => {
                 let mut block = vec![0.0; BLOCK.min(rows.len()) * d];
-                for rows in rows.chunks(BLOCK) {
+                for (first, rows) in rows.chunks(BLOCK).enumerate() {
                     let block = &mut block[..rows.len() * d];
                     source.read(rows, block);
-                    block.chunks_exact(d.max(1)).for_each(&mut take);
+                    let places = block.chunks_exact(d.max(1)).enumerate();
+                    places.for_each(|(at, row)| take(first * BLOCK + at, row));
                 }
             }
         }

@@ -67,19 +67,15 @@ impl Training<'_> {
     /// Nothing to learn.
     pub(crate) fn constant(&self) -> Trained {
         let map = self.draw_all();
-        let weights = self.constant_weights(&map);
-        Trained {
-            members: vec![(map, weights)],
+        let outcome = Outcome {
+            weights: self.constant_weights(&map),
             stopped: Stopped::ConstantTarget,
             epochs: 0,
             best_epoch: 0,
             loss: 0.0,
-            baseline: 0.0,
-            beats_constant: true,
-            validation_rows: 0,
             history: History::default(),
-            chosen: String::new(),
-        }
+        };
+        Trained::by_descent(outcome, &map, 0.0, 0)
     }
 
     /// Algorithm 1 of the paper: draw features, find a start, descend.

@@ -42,8 +42,7 @@ pub(crate) fn draw(
 /// ```
 #[derive(Clone)]
 pub struct RandomFeatures {
-    omega: Vec<f32>,
-    phase: Vec<f32>,
+    map: FeatureMap,
     theta: Vec<f32>,
     transforms: Transforms,
 }
@@ -65,7 +64,7 @@ impl RandomFeatures {
         params.check(columns, false, None)?;
         let mut rng = stream(seed, Use::Frequencies);
         let map = draw(&kernel, sampling, columns, (0..columns).collect(), features, &mut rng);
-        Self::new(map.omega.to_vec(), map.phase.to_vec(), vec![1.0; columns])
+        Ok(Self { map, theta: vec![1.0; columns], transforms: Transforms::identity(columns) })
     }
 
     /// From frequencies (`columns x features`), phases and relevances.
@@ -74,7 +73,8 @@ impl RandomFeatures {
         if d == 0 || s == 0 || omega.len() != d * s {
             return Err(Error::Shape(format!("the arrays do not fit {d} columns and {s} features")));
         }
-        Ok(Self { omega, phase, theta, transforms: Transforms::identity(d) })
+        let map = FeatureMap::on(d, (0..d).collect(), omega, phase);
+        Ok(Self { map, theta, transforms: Transforms::identity(d) })
     }
 
     /// With transforms of the columns, one each.
@@ -94,30 +94,29 @@ impl RandomFeatures {
 
     /// Frequencies, `columns x features`.
     pub fn omega(&self) -> &[f32] {
-        &self.omega
+        &self.map.omega
     }
 
     /// Phases.
     pub fn phase(&self) -> &[f32] {
-        &self.phase
+        &self.map.phase
     }
 
     /// The features of each row, `rows x features`, on the threads of the current rayon pool.
     pub fn transform(&self, x: Matrix<'_>) -> Result<Vec<f32>, Error> {
-        let (d, s) = (self.theta.len(), self.phase.len());
+        let (d, s) = (self.theta.len(), self.map.features());
         if x.columns() != d {
             return Err(Error::Shape(format!(
                 "there are features of {d} columns but the data have {}",
                 x.columns()
             )));
         }
-        let map = FeatureMap::on(d, (0..d).collect(), self.omega.clone(), self.phase.clone());
         let columns = Columns { x, transforms: &self.transforms };
         let factor = (2.0 / s as f64).sqrt() as f32;
         let mut z = vec![0.0; x.rows() * s];
         z.par_chunks_mut(CHUNK * s).enumerate().for_each(|(chunk, z)| {
             let rows: Vec<usize> = (chunk * CHUNK..chunk * CHUNK + z.len() / s).collect();
-            backend::cpu().features(columns, &map, &self.theta, &rows, |row, cosines| {
+            backend::cpu().features(columns, &self.map, &self.theta, &rows, |row, cosines| {
                 z[row * s..(row + 1) * s].iter_mut().zip(cosines).for_each(|(z, c)| *z = factor * c);
             });
         });

@@ -71,9 +71,8 @@ impl Covariance {
         let product = |rows: &[usize]| {
             let mut sums = vec![0.0; width * width];
             let mut v = vec![0.0; width];
-            let mut indices = rows.iter();
-            x.for_each_row(rows, |row| {
-                let &i = indices.next().expect("as many as rows");
+            x.for_each_row(rows, |at, row| {
+                let i = rows[at];
                 let cells = row.iter().zip(transforms);
                 v.iter_mut().zip(cells).for_each(|(v, (&x, t))| *v = t.apply(x) as f64);
                 (0..k).for_each(|c| v[d + c] = target(i, c));

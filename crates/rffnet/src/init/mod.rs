@@ -9,7 +9,7 @@ use crate::auto::recipe::Recipe;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::loss::{Link, LossKind};
 use crate::numerics::random::{Stream, Use, stream, uniform};
-use crate::params::{Descent, Effort, Init, Schedule, SpectrumMode, VarPro};
+use crate::params::{Descent, Init, Schedule, VarPro};
 use crate::problem::Problem;
 use crate::solver::descent::DescentState;
 use crate::solver::monitor::Monitor;
@@ -157,8 +157,7 @@ fn varpro(
     };
     let stand_in = Problem { y, loss: exact.as_ref(), ..own.clone() };
     let training = Training { problem: &stand_in, ..training };
-    let search =
-        VarPro { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps: SEARCH_STEPS };
+    let search = VarPro::of_steps(SEARCH_STEPS);
     let recipe = Recipe::new(training.common, &search, training.rows.len(), map.support.len(), own.outputs);
     let mut monitor = Monitor::new(observer, None, 3 * SEARCH_STEPS, own.unit);
     let optimum = MemberFit::new(training, &recipe, 0).relevances(&mut monitor);

@@ -1,12 +1,13 @@
 //! The model file: safetensors, the arrays of `tensors.rs` and everything else in one JSON text under the metadata key
 //! `rffnet`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::tensors::{Tensor, TensorValues, damaged};
 use super::{Metadata, Model};
@@ -23,25 +24,9 @@ impl Model {
         let unwritable =
             |why: &dyn std::fmt::Display| Error::ModelFile(format!("the model cannot be written: {why}"));
         let text = serde_json::to_string(&self.metadata).map_err(|e| unwritable(&e))?;
-        let tensors: Vec<(Tensor, Vec<u8>)> = self
-            .tensors()
-            .into_iter()
-            .map(|tensor| {
-                let bytes = tensor.values.to_bytes();
-                (tensor, bytes)
-            })
-            .collect();
-        let views: Result<Vec<_>, _> = tensors
-            .iter()
-            .map(|(tensor, bytes)| {
-                let view = TensorView::new(tensor.values.dtype(), tensor.shape.clone(), bytes)?;
-                Ok((tensor.name.as_str(), view))
-            })
-            .collect();
         let metadata = HashMap::from([(KEY.to_string(), text)]);
-        views
-            .and_then(|views| safetensors::serialize(views, Some(metadata)))
-            .map_err(|e: safetensors::SafeTensorError| unwritable(&e))
+        let tensors = self.tensors().into_iter().map(|tensor| (tensor.name.clone(), tensor));
+        safetensors::serialize(tensors, Some(metadata)).map_err(|e| unwritable(&e))
     }
 
     /// Reads what [`Model::to_bytes`] wrote. Never runs code; checks every shape and every number.
@@ -95,21 +80,28 @@ fn not_a_model() -> Error {
     Error::ModelFile("not an rffnet model file, or cut short".into())
 }
 
-impl TensorValues {
+impl View for Tensor {
     fn dtype(&self) -> Dtype {
-        match self {
-            Self::F32(_) => Dtype::F32,
-            Self::F64(_) => Dtype::F64,
+        if matches!(self.values, TensorValues::F32(_)) { Dtype::F32 } else { Dtype::F64 }
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        match &self.values {
+            TensorValues::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            TensorValues::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
         }
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-            Self::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
-        }
+    fn data_len(&self) -> usize {
+        self.shape.iter().product::<usize>() * if self.dtype() == Dtype::F32 { 4 } else { 8 }
     }
+}
 
+impl TensorValues {
     fn from_bytes(dtype: Dtype, bytes: &[u8]) -> Option<Self> {
         match dtype {
             Dtype::F32 => {

@@ -85,10 +85,8 @@ impl Params {
         let ridge = matches!(self.penalty, None | Some(PenaltyKind::L2)) && kind_theta == PenaltyKind::None;
         let solver = self.checked_solver(loss, exact, ridge)?;
         // A loss of the caller's is minimised by descent.
-        let solver = match custom {
-            Some(_) if solver == SolverKind::Varpro => SolverKind::Adam,
-            _ => solver,
-        };
+        let by_descent = custom.is_some() && solver == SolverKind::Varpro;
+        let solver = if by_descent { SolverKind::Adam } else { solver };
         let varpro = solver == SolverKind::Varpro;
         let validation_fraction = self.validation_fraction.unwrap_or(VALIDATION_SHARE.0);
         if !(0.0..1.0).contains(&validation_fraction) {
@@ -131,10 +129,9 @@ impl Params {
             schedule: self.schedule.unwrap_or(if paper { Schedule::Constant } else { Schedule::OneCycle }),
             batch_size: at_least_one("batch-size", self.batch_size.unwrap_or(128))?,
             epochs: at_least_one("epochs", self.epochs.unwrap_or(if paper { 100 } else { 60 }))?,
-            patience: match (self.patience, paper) {
-                (Some(k), _) => Some(at_least_one("patience", k)?),
-                (None, true) => Some(10),
-                (None, false) => None,
+            patience: match self.patience {
+                Some(k) => Some(at_least_one("patience", k)?),
+                None => paper.then_some(10),
             },
             random_head: paper,
             drop_last: paper,

@@ -103,9 +103,8 @@ impl Transforms {
         all.par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, out)| {
             let first = block * BLOCK;
             let rows: Vec<usize> = (first..first + out.len() / d).collect();
-            let mut out = out.chunks_exact_mut(d);
-            x.for_each_row(&rows, |row| {
-                let out = out.next().expect("as many as rows").iter_mut();
+            x.for_each_row(&rows, |at, row| {
+                let out = out[at * d..(at + 1) * d].iter_mut();
                 out.zip(row).zip(&self.columns).for_each(|((out, &v), t)| *out = t.apply(v));
             });
         });
@@ -121,9 +120,9 @@ impl Transforms {
         {
             return simd::gather(path, data, width, rows, mean, inverse, theta, out, scaled);
         }
-        let mut places = out.chunks_exact_mut(width).zip(scaled.chunks_exact_mut(width));
-        x.for_each_row(rows, |row| {
-            let (out, scaled) = places.next().expect("as many as rows");
+        x.for_each_row(rows, |at, row| {
+            let place = at * width..(at + 1) * width;
+            let (out, scaled) = (&mut out[place.clone()], &mut scaled[place]);
             for (((&j, &theta), out), scaled) in support.iter().zip(theta).zip(out).zip(scaled) {
                 *out = self.columns[j].apply(row[j]);
                 *scaled = *out * theta;

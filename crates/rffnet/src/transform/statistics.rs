@@ -100,9 +100,8 @@ impl<W: Fn(usize) -> f32 + Sync> Fold for Columns<'_, W> {
     }
 
     fn add(&self, sum: &mut Self::Sum, rows: &[usize]) {
-        let mut weights = rows.iter().map(|&i| (self.weight)(i) as f64);
-        self.x.for_each_row(rows, |row| {
-            let w = weights.next().expect("as many as rows");
+        self.x.for_each_row(rows, |at, row| {
+            let w = (self.weight)(rows[at]) as f64;
             sum.iter_mut().zip(row).for_each(|(sum, &v)| sum.add(v, w));
         });
     }

@@ -55,9 +55,8 @@ pub(super) fn write_design(
         row[s + terms] = 1.0;
     });
     if terms > 0 {
-        let mut places = z.chunks_exact_mut(stride);
-        columns.x.for_each_row(rows, |row| {
-            let place = &mut places.next().expect("as many as rows")[s..s + terms];
+        columns.x.for_each_row(rows, |at, row| {
+            let place = &mut z[at * stride + s..][..terms];
             let cells = row.iter().zip(columns.transforms.columns());
             place.iter_mut().zip(cells).for_each(|(z, (&v, t))| *z = slope * t.apply(v));
         });

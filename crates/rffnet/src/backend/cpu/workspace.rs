@@ -48,7 +48,7 @@ impl Workspace {
         if !weights.linear.is_empty() {
             let transforms = columns.transforms.columns();
             self.full.clear();
-            columns.x.for_each_row(rows, |row| {
+            columns.x.for_each_row(rows, |_, row| {
                 self.full.extend(row.iter().zip(transforms).map(|(&v, t)| t.apply(v)));
             });
             for (row, out) in self.full.chunks_exact(d).zip(self.outputs.chunks_exact_mut(k)) {
