@@ -34,10 +34,10 @@ use crate::validation::significantly_smaller;
 /// outlying rows.
 const LESS_TRANSFORMED_ERRORS: f64 = 0.5;
 
-/// Multiplications that a Yeo-Johnson power takes, and a soft clip; and the share of a pass over the rows that taking them
+/// Multiplications that a Yeo-Johnson power costs in a pass, and a soft clip; and the share of a pass over the rows that taking them
 /// anew may cost before a transformed copy of the columns is made.
-const POWER: f64 = 1400.0;
-const SOFT_CLIP: f64 = 150.0;
+const POWER: f64 = 6000.0;
+const SOFT_CLIP: f64 = 600.0;
 const MAY_COST: f64 = 0.05;
 
 /// The ensemble and its column transforms: the most robust to outlying rows, unless others validate better.
