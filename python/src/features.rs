@@ -1,6 +1,6 @@
 //! Random features alone, without a model: for the transformer and the PyTorch layer.
 
-use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use rffnet::{ColumnTransform, Error, RandomFeatures};
 
@@ -49,7 +49,7 @@ impl Arrays<'_> {
             ColumnTransform::from_arrays(self.mean.as_slice()?, self.inverse.as_slice()?, warp, bend)
                 .map_err(|why| exception(Error::Shape(why.into())))?;
         let [theta, phase] = [&self.theta, &self.phase].map(|array| array.as_slice());
-        let (d, s) = (self.theta.len(), self.phase.len());
+        let (d, s) = (self.theta.shape()[0], self.phase.shape()[0]);
         if self.omega.shape() != [d, s] {
             return Err(exception(Error::Shape(format!(
                 "the arrays do not fit {d} columns and {s} features"
