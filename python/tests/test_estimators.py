@@ -398,3 +398,15 @@ class TestProcess:
 
 def fit_and_predict(X, y, seed):
     return quick(random_state=seed).fit(X, y).predict(X)
+
+
+def test_a_subclass_may_have_a_constructor_of_its_own():
+    class Mine(RFFNetRegressor):
+        def __init__(self, extra=1, alpha=None):
+            super().__init__(alpha=alpha, effort="quick")
+            self.extra = extra
+
+    X = np.linspace(-1, 1, 120).reshape(60, 2)
+    model = sklearn.clone(Mine(extra=3, alpha=1e-3)).fit(X, X[:, 0] ** 2)
+    assert (model.extra, model.alpha, model.effort) == (3, 1e-3, "quick")
+    assert model.score(X, X[:, 0] ** 2) > 0.9
