@@ -56,6 +56,18 @@ impl Problem<'_> {
         self.weight.as_ref().map_or(1.0, |w| w[i])
     }
 
+    /// Completes a row of a design for products of its columns: the targets behind the first `columns` numbers, where there
+    /// is room for them, and all times the root of the row's weight, and of its curvature.
+    pub(crate) fn complete(&self, row: &mut [f32], columns: usize, i: usize, curvature: Option<&[f32]>) {
+        if row.len() > columns {
+            row[columns..].copy_from_slice(self.target(i));
+        }
+        let root = (self.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
+        if root != 1.0 {
+            row.iter_mut().for_each(|z| *z *= root);
+        }
+    }
+
     /// The targets of the given rows, one after the other.
     pub(crate) fn targets(&self, rows: &[usize]) -> Vec<f32> {
         rows.iter().flat_map(|&i| self.target(i)).copied().collect()

@@ -94,9 +94,8 @@ impl Training<'_> {
         let outcome = descend(state, &split, baseline, &mut shuffling, observer);
         let network = Network::new(&map, &outcome.weights);
         let beats_constant = beats_constant(problem, network, floor, judged_on);
-        let mut trained = Trained::by_descent(outcome, &map, baseline, split.validation.len());
-        trained.beats_constant = beats_constant;
-        trained
+        let trained = Trained::by_descent(outcome, &map, baseline, split.validation.len());
+        Trained { beats_constant, ..trained }
     }
 }
 

@@ -66,15 +66,10 @@ impl DualForm {
         let mut gram = Gram::new(m);
         let mut z = Vec::new();
         for (rows, design) in rows.chunks(BLOCK).zip(self.design.chunks(BLOCK * columns)) {
-            z.clear();
-            for (&i, row) in rows.iter().zip(design.chunks_exact(columns)) {
-                z.extend_from_slice(row);
-                if m > columns {
-                    z.extend_from_slice(problem.target(i));
-                }
-                let root = (problem.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
-                let first = z.len() - m;
-                z[first..].iter_mut().for_each(|z| *z *= root);
+            z.resize(rows.len() * m, 0.0);
+            for ((z, design), &i) in z.chunks_exact_mut(m).zip(design.chunks_exact(columns)).zip(rows) {
+                z[..columns].copy_from_slice(design);
+                problem.complete(z, columns, i, curvature);
             }
             problem.backend.add_gram(&mut gram, &z);
         }

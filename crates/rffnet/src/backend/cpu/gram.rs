@@ -53,13 +53,7 @@ impl Fold for DesignProducts<'_> {
         z.resize(rows.len() * m, 0.0);
         cpu.design(problem.columns, design, rows, m, z);
         for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
-            if m > columns {
-                row[columns..].copy_from_slice(problem.target(i));
-            }
-            let root = (problem.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
-            if root != 1.0 {
-                row.iter_mut().for_each(|z| *z *= root);
-            }
+            problem.complete(row, columns, i, curvature);
         }
         add_products(cpu.path, gram, z);
     }
