@@ -63,6 +63,7 @@
 
 mod auto;
 mod backend;
+mod column_type;
 mod data;
 mod duplicates;
 mod error;
@@ -98,6 +99,7 @@ mod training;
 mod transform;
 mod validation;
 
+pub use column_type::{ColumnType, UNKNOWN_LEVEL};
 pub use data::{Data, OwnedTarget, Target};
 pub use error::Error;
 pub use features::RandomFeatures;
