@@ -1,6 +1,6 @@
 //! What is learned from, as the caller hands it over: rows, target, weights, names; and its checks.
 
-use crate::{Error, Matrix};
+use crate::{ColumnType, Error, Matrix};
 
 /// What is to be learned.
 #[derive(Debug, Clone, Copy)]
@@ -109,12 +109,14 @@ pub struct Data<'a> {
     pub names: Option<&'a [String]>,
     /// The names only number the columns (a file without a header): later rows are matched by position.
     pub positional: bool,
+    /// What each column holds; numbers without.
+    pub types: Option<&'a [ColumnType]>,
 }
 
 impl<'a> Data<'a> {
-    /// Data without weights and names.
+    /// Numbers without weights and names.
     pub fn new(x: Matrix<'a>, y: Target<'a>) -> Self {
-        Self { x, y, weight: None, names: None, positional: false }
+        Self { x, y, weight: None, names: None, positional: false, types: None }
     }
 
     /// The classes; none for a regression.
@@ -196,6 +198,14 @@ impl<'a> Data<'a> {
                 names.len()
             )));
         }
+        if let Some(types) = self.types
+            && types.len() != d
+        {
+            return Err(Error::Shape(format!(
+                "the data have {d} columns but there are types of {}",
+                types.len()
+            )));
+        }
         if d == 0 {
             return Err(Error::Shape("there is no column to learn from".into()));
         }
@@ -231,7 +241,7 @@ pub(crate) fn check_cells(
         None => Ok(()),
         Some((row, column, value)) => {
             let advice = if value.is_nan() {
-                "fill it in, drop the row, or ask for missing values to be imputed (missing = mean)"
+                "fill it in, drop the row, or allow missing values (missing = auto)"
             } else {
                 "every number must be finite"
             };

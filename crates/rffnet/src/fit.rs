@@ -3,6 +3,7 @@
 use crate::auto::ensemble;
 use crate::backend::{self, Backend};
 use crate::duplicates::merged;
+use crate::encode::Encoded;
 use crate::loss::Loss;
 use crate::model::file::FORMAT;
 use crate::model::{Member, Metadata, Model, Task};
@@ -11,6 +12,7 @@ use crate::prepare::{PreparedTarget, row_weights, target_limits};
 use crate::problem::{Columns, Problem};
 use crate::solver::{Observer, Silent};
 use crate::spectrum::{Sampling, Spectrum};
+use crate::suspicions::suspicions;
 use crate::training::Training;
 use crate::transform::statistics::ColumnStatistics;
 use crate::{Data, Error, Target};
@@ -78,7 +80,7 @@ impl<'a> Fit<'a> {
 
         // What can be said without looking at the rows comes first, so that a wrong parameter is never hidden.
         let checked = self.params.check(data.x.columns(), classification, self.loss)?;
-        data.check(checked.missing() == Missing::Mean)?;
+        data.check(checked.missing() != Missing::Error)?;
         let learned_from = data.rows_that_count()?.len();
 
         // Few rows: copies of a row are one row.
@@ -95,10 +97,16 @@ impl<'a> Fit<'a> {
         let target = PreparedTarget::new(data, common, loss, &rows)?;
         let weight = row_weights(data, common.class_weight, &rows);
         let weight_of = |i: usize| weight.as_ref().map_or(1.0, |w| w[i]);
-        let statistics = ColumnStatistics::new(data.x, &rows, weight_of);
-        let mut warnings: Vec<String> = data.constant_column_warning(&statistics.range).into_iter().collect();
+        let encoded = Encoded::fit(data, &rows, common.missing, common.seed);
+        let (encoder, x) = (&encoded.encoder, encoded.matrix(data.x)?);
+        let statistics = ColumnStatistics::new(x, &rows, weight_of).without_scaling(&encoder.indicators());
+        let widest =
+            encoder.per_column(&statistics.range, |ranges| ranges.iter().copied().fold(0.0, f32::max));
+        let mut warnings: Vec<String> = data.constant_column_warning(&widest).into_iter().collect();
+        warnings.extend(suspicions(data, &rows));
         let problem = Problem {
-            columns: Columns { x: data.x, transforms: &statistics.transforms },
+            columns: Columns { x, transforms: &statistics.transforms },
+            ties: encoder.ties().map(Into::into),
             width: target.y.len() / data.x.rows(),
             y: target.y.into(),
             weight: weight.clone().map(Into::into),
@@ -134,11 +142,10 @@ impl<'a> Fit<'a> {
         let plan = plan.with_features(trained.members[0].0.features());
         let feature_scale = plan.common.feature_scale();
         let members = trained.members(feature_scale);
-        let columns = Columns { x: data.x, transforms: &transforms };
+        let columns = Columns { x, transforms: &transforms };
         let unit = if target.scale.len() == 1 { target.scale[0] } else { 1.0 };
-        let importance = Member::importances(self.backend, columns, &members, &rows, &weight_of)
-            .map(|slope| (unit * slope) as f32)
-            .collect();
+        let slopes = Member::importances(self.backend, columns, &members, &rows, &weight_of);
+        let importance = encoder.importances(slopes.map(|slope| unit * slope), x, &rows, weight_of);
         let metadata = Metadata {
             format: FORMAT,
             task: if classification { Task::Classification } else { Task::Regression },
@@ -150,11 +157,13 @@ impl<'a> Fit<'a> {
             custom_loss: self.loss.is_some(),
             feature_scale,
             guard: limits,
+            encoder: (!encoder.is_identity()).then(|| encoder.clone()),
             summary: trained.summary(learned_from, warnings),
             params: plan,
         };
         Ok(Model {
             metadata,
+            encoder: encoded.encoder,
             transforms,
             target_mean: target.mean,
             target_scale: target.scale,

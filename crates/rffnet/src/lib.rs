@@ -66,6 +66,7 @@ mod backend;
 mod column_type;
 mod data;
 mod duplicates;
+mod encode;
 mod error;
 mod features;
 mod fit;
@@ -93,6 +94,7 @@ pub mod select;
 pub mod simd;
 mod solver;
 mod spectrum;
+mod suspicions;
 #[doc(hidden)]
 pub mod text;
 mod training;
@@ -101,6 +103,7 @@ mod validation;
 
 pub use column_type::{ColumnType, UNKNOWN_LEVEL};
 pub use data::{Data, OwnedTarget, Target};
+pub use encode::{ColumnEncoder, Encoded, Encoder};
 pub use error::Error;
 pub use features::RandomFeatures;
 pub use fit::Fit;

@@ -24,6 +24,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) width: usize,
     pub(crate) weight: Option<Arc<[f32]>>,
     pub(crate) outputs: usize,
+    /// Columns with the same number, which stand side by side, have one relevance; none where each has its own.
+    pub(crate) ties: Option<Arc<[u32]>>,
     pub(crate) loss: &'a dyn Loss,
     /// What a loss is multiplied with to be in units of the target.
     pub(crate) unit: f64,
@@ -43,7 +45,7 @@ impl<'a> Problem<'a> {
         let backend = crate::backend::cpu();
         let width = y.len() / columns.x.rows();
         let weight = weight.map(Into::into);
-        Self { columns, y: y.into(), width, weight, outputs, loss, unit: 1.0, backend }
+        Self { columns, y: y.into(), width, weight, outputs, ties: None, loss, unit: 1.0, backend }
     }
 }
 
@@ -65,6 +67,19 @@ impl Problem<'_> {
         let root = (self.weight(i) * curvature.map_or(1.0, |h| h[i])).sqrt();
         if root != 1.0 {
             row.iter_mut().for_each(|z| *z *= root);
+        }
+    }
+
+    /// Gives tied columns of `support` one value, that which `combine` makes of theirs.
+    pub(crate) fn tie<T: Copy>(&self, support: &[usize], values: &mut [T], combine: impl Fn(&[T]) -> T) {
+        let Some(ties) = &self.ties else { return };
+        let mut rest = values;
+        for tied in support.chunk_by(|&a, &b| ties[a] == ties[b]) {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(tied.len());
+            if own.len() > 1 {
+                own.fill(combine(own));
+            }
+            rest = others;
         }
     }
 
@@ -109,4 +124,9 @@ impl Problem<'_> {
             })
             .collect()
     }
+}
+
+/// One relevance for tied columns that have different ones.
+pub(crate) fn root_mean_square(values: &[f32]) -> f32 {
+    (values.iter().map(|v| v * v).sum::<f32>() / values.len() as f32).sqrt()
 }

@@ -12,7 +12,7 @@ use crate::solver::descent::{DescentState, descend};
 use crate::solver::{Observer, Stopped};
 use crate::training::Trained;
 use crate::validation::Split;
-use crate::{Data, Error, Target};
+use crate::{Data, Error, Matrix, Target};
 
 impl Model {
     /// Descends from this model's parameters on `data`, which must have the same columns and classes, and returns the
@@ -41,13 +41,19 @@ impl Model {
             )));
         }
         let y = self.targets(data);
-        let columns = Columns { x: data.x, transforms: &self.transforms };
+        let encoded = (!self.encoder.is_identity()).then(|| self.encoder.encode(data.x));
+        let x = match &encoded {
+            Some(encoded) => Matrix::new(encoded, data.x.rows(), self.encoder.width())?,
+            None => data.x,
+        };
+        let columns = Columns { x, transforms: &self.transforms };
         let problem = Problem {
             columns,
             width: y.len() / data.x.rows(),
             y: y.into(),
             weight: row_weights(data, common.class_weight, &rows).map(Into::into),
             outputs: self.outputs(),
+            ties: self.encoder.ties().map(Into::into),
             loss: loss.as_ref(),
             unit: loss_unit(loss.as_ref(), &self.target_scale),
             backend: backend::cpu(),
@@ -75,10 +81,11 @@ impl Model {
         let trained = last.ok_or_else(|| Error::ModelFile("the model has no member".into()))?;
         let unit = if self.outputs() == 1 { self.target_scale[0] } else { 1.0 };
         let weight = |i: usize| problem.weight(i);
-        let importance = Member::importances(backend::cpu(), columns, &members, &rows, &weight);
+        let slopes = Member::importances(backend::cpu(), columns, &members, &rows, &weight);
+        let importance = self.encoder.importances(slopes.map(|slope| unit * slope), x, &rows, weight);
         let summary = trained.summary(rows.len(), Vec::new());
         Ok(Model {
-            importance: importance.map(|slope| (unit * slope) as f32).collect(),
+            importance,
             // The range of the first rows' target says nothing about later ones.
             metadata: Metadata { params: plan, summary, guard: Vec::new(), ..self.metadata.clone() },
             history: trained.history,
@@ -113,7 +120,7 @@ impl Model {
                 data.x.columns()
             )));
         }
-        data.check(missing == Missing::Mean)?;
+        data.check(missing != Missing::Error)?;
         let same = match data.y {
             Target::Values { outputs, .. } => !classification && outputs == self.outputs(),
             Target::Labels { classes, .. } => classification && classes == self.classes(),

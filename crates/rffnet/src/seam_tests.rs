@@ -71,8 +71,11 @@ fn rows_need_not_be_in_memory() {
         assert_eq!(a.to_bytes().expect("written"), b.to_bytes().expect("written"));
         assert_eq!(a.predict(generated).expect("finite"), b.predict(in_memory).expect("finite"));
     }
-    let refused =
-        Fit::new(&Params::new()).run(&Data::new(generated, target)).err().expect("a gap").to_string();
+    let refused = Fit::new(&Params::new().missing(crate::Missing::Error))
+        .run(&Data::new(generated, target))
+        .err()
+        .expect("a gap")
+        .to_string();
     assert!(refused.starts_with("row 8, column 'x4' is missing"), "{refused}");
 }
 

@@ -121,7 +121,7 @@ fn influence(model: &Model, data: &Data<'_>) -> Result<Vec<f64>, Error> {
 
 /// Minus the mean squared error, or the AUC.
 pub fn score(model: &Model, data: &Data<'_>) -> Result<f64, Error> {
-    data.check(model.plan().common.missing == Missing::Mean)?;
+    data.check(model.plan().common.missing != Missing::Error)?;
     if data.x.rows() == 0 || data.weight.is_some_and(|w| w.iter().all(|&w| w == 0.0)) {
         return Err(Error::Shape("no row has a weight above zero, so there is nothing to score".into()));
     }

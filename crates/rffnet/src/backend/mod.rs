@@ -112,4 +112,9 @@ impl GradientBuffers {
     pub(crate) fn total(&self) -> &Gradient {
         &self.sums[0]
     }
+
+    /// The same, to be changed.
+    pub(crate) fn total_mut(&mut self) -> &mut Gradient {
+        &mut self.sums[0]
+    }
 }

@@ -10,7 +10,7 @@ use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::loss::{Link, LossKind};
 use crate::numerics::random::{Stream, Use, stream, uniform};
 use crate::params::{Descent, Init, Schedule, VarPro};
-use crate::problem::Problem;
+use crate::problem::{Problem, root_mean_square};
 use crate::solver::descent::DescentState;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
@@ -61,7 +61,9 @@ pub(crate) fn start(
         }
         Init::Regressor => {
             let all = regressor(training.problem, &split.train);
-            Weights { theta: map.support.iter().map(|&j| all[j]).collect(), ..start }
+            let mut theta: Vec<f32> = map.support.iter().map(|&j| all[j]).collect();
+            training.problem.tie(&map.support, &mut theta, root_mean_square);
+            Weights { theta, ..start }
         }
         Init::Varpro => varpro(training, map, settings, start, split, observer),
     }
@@ -90,7 +92,8 @@ fn restarter(
     let spread = 1.0 / (map.columns() as f64).sqrt();
     let mut best = (f64::INFINITY, centre.clone());
     for restart in 0..settings.restarts {
-        let theta = draw(centre, spread, &mut rng);
+        let mut theta = draw(centre, spread, &mut rng);
+        problem.tie(&map.support, &mut theta, |drawn| drawn[0]);
         let start = Weights { theta, ..start.clone() };
         let mut descent = DescentState::new(problem, map, (common, &settings), start, train, RESTART_EPOCHS);
         let mut loss = f64::INFINITY;

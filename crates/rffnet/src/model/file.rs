@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Dtype, SafeTensors, View};
 
 use super::tensors::{Tensor, TensorValues, damaged};
-use super::{Metadata, Model};
+use super::{Metadata, Model, checksum};
 use crate::Error;
 
 /// The format this version writes; it reads this one and all before.
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
+/// From this format on a file has a checksum.
+const CHECKED: u32 = 2;
 
 const KEY: &str = "rffnet";
 
@@ -23,10 +25,13 @@ impl Model {
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let unwritable =
             |why: &dyn std::fmt::Display| Error::ModelFile(format!("the model cannot be written: {why}"));
-        let text = serde_json::to_string(&self.metadata).map_err(|e| unwritable(&e))?;
-        let metadata = HashMap::from([(KEY.to_string(), text)]);
+        let metadata = Metadata { format: FORMAT, ..self.metadata.clone() };
+        let text = serde_json::to_string(&metadata).map_err(|e| unwritable(&e))?;
+        let metadata = HashMap::from([(KEY.to_string(), checksum::with_room(&text))]);
         let tensors = self.tensors().into_iter().map(|tensor| (tensor.name.clone(), tensor));
-        safetensors::serialize(tensors, Some(metadata)).map_err(|e| unwritable(&e))
+        let mut bytes = safetensors::serialize(tensors, Some(metadata)).map_err(|e| unwritable(&e))?;
+        checksum::stamp(&mut bytes);
+        Ok(bytes)
     }
 
     /// Reads what [`Model::to_bytes`] wrote. Never runs code; checks every shape and every number.
@@ -39,6 +44,9 @@ impl Model {
                 "the model file has format {}, but this version reads formats 1 to {FORMAT}; update rffnet",
                 version.format
             )));
+        }
+        if version.format >= CHECKED {
+            checksum::check(bytes)?;
         }
         let metadata: Metadata = serde_json::from_str(text).map_err(|e| damaged(&e.to_string()))?;
         let file = SafeTensors::deserialize(bytes).map_err(|e| damaged(&e.to_string()))?;

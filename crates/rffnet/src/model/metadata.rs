@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::encode::Encoder;
 use crate::loss::Link;
 use crate::params::Plan;
 use crate::solver::{EpochLoss, Stopped};
@@ -68,6 +69,9 @@ pub struct Metadata {
     pub feature_scale: f64,
     /// Predictions of each output are kept between these; empty without limits.
     pub guard: Vec<(f64, f64)>,
+    /// How columns of a table are encoded; absent where all are numbers that stay as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<Encoder>,
     /// What the fit did.
     pub params: Plan,
     /// How the fit went.

@@ -1,5 +1,6 @@
 //! A fitted model: predictions, relevances, importances, and its parts.
 
+mod checksum;
 pub(crate) mod file;
 mod member;
 mod metadata;
@@ -7,13 +8,14 @@ mod tensors;
 
 use crate::backend::{self, Backend};
 use crate::data::check_cells;
+use crate::encode::{EncodedRows, Encoder};
 use crate::loss::{Link, logistic};
 use crate::metrics::argmax;
 use crate::params::{Missing, Plan};
 use crate::problem::Columns;
 use crate::solver::History;
 use crate::transform::{ColumnTransform, Transforms};
-use crate::{Error, Matrix};
+use crate::{ColumnType, Error, Matrix};
 
 pub(crate) use member::Member;
 pub use member::MemberTensors;
@@ -27,6 +29,7 @@ pub use tensors::{Tensor, TensorValues};
 #[derive(Clone)]
 pub struct Model {
     pub(crate) metadata: Metadata,
+    pub(crate) encoder: Encoder,
     pub(crate) transforms: Transforms,
     pub(crate) target_mean: Vec<f64>,
     pub(crate) target_scale: Vec<f64>,
@@ -76,7 +79,17 @@ impl Model {
         self.members.iter().map(|member| &member.stored)
     }
 
-    /// What is done to each column before the members see it.
+    /// What the columns hold: what the numbers of a row stand for.
+    pub fn column_types(&self) -> impl ExactSizeIterator<Item = &ColumnType> {
+        self.encoder.columns().iter().map(|column| &column.holds)
+    }
+
+    /// How the columns of a table become those that the transforms and the members see.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// What is done to each encoded column before the members see it.
     pub fn transforms(&self) -> &[ColumnTransform] {
         self.transforms.columns()
     }
@@ -112,20 +125,31 @@ impl Model {
         &self.history
     }
 
-    /// The relevance |theta_j| of each column, averaged over the members.
+    /// The relevance |theta_j| of each column, averaged over the members; the largest, where a column is encoded as several.
     pub fn relevances(&self) -> Vec<f32> {
         let members = self.members.len() as f32;
+        let by_member = self.relevances_by_member();
         (0..self.metadata.feature_names.len())
-            .map(|j| self.members.iter().map(|m| m.stored.theta[j].abs()).sum::<f32>() / members)
+            .map(|j| by_member.iter().map(|relevances| relevances[j]).sum::<f32>() / members)
             .collect()
+    }
+
+    fn relevances_by_member(&self) -> Vec<Vec<f32>> {
+        let largest = |theta: &[f32]| theta.iter().fold(0.0, |most: f32, t| most.max(t.abs()));
+        let of_member = |theta: &[f32]| {
+            let sizes: Vec<f32> = theta.iter().map(|t| t.abs()).collect();
+            self.encoder.per_column(&sizes, largest)
+        };
+        self.members.iter().map(|m| of_member(&m.stored.theta)).collect()
     }
 
     /// How far the members of the ensemble are apart: the standard deviation of each column's relevance over them.
     /// None for a single model, which cannot tell. Members share the choice of columns, so it is a lower bound.
     pub fn relevance_spread(&self) -> Option<Vec<f32>> {
         let members = self.members.len() as f64;
+        let by_member = self.relevances_by_member();
         let spread = |j: usize, mean: f64| {
-            let squares = self.members.iter().map(|m| (m.stored.theta[j].abs() as f64 - mean).powi(2));
+            let squares = by_member.iter().map(|relevances| (relevances[j] as f64 - mean).powi(2));
             (squares.sum::<f64>() / (members - 1.0)).sqrt() as f32
         };
         let means = self.relevances();
@@ -134,7 +158,8 @@ impl Model {
     }
 
     /// The importance of each column: the root mean square, over training rows, of the derivative of f along the
-    /// standardised column.
+    /// standardised column. For a column that is encoded as several, the root of the sum of their squares; an indicator's derivative is
+    /// taken times its standard deviation.
     pub fn importances(&self) -> &[f32] {
         &self.importance
     }
@@ -149,12 +174,14 @@ impl Model {
                 x.columns()
             )));
         }
-        check_cells(x, self.metadata.params.common.missing == Missing::Mean, |j| {
+        check_cells(x, self.metadata.params.common.missing != Missing::Error, |j| {
             self.metadata.feature_names[j].clone()
         })?;
         let k = self.outputs();
         let mut sum = vec![0.0; x.rows() * k];
         let rows: Vec<usize> = (0..x.rows()).collect();
+        let encoded = EncodedRows::new(x, &self.encoder);
+        let x = if self.encoder.is_identity() { x } else { Matrix::from_rows(&encoded) };
         let columns = Columns { x, transforms: &self.transforms };
         for member in &self.members {
             let f = backend::cpu().outputs(columns, member.network(), &rows);
@@ -222,10 +249,11 @@ impl Model {
                 *kept = true;
             }
         }
+        let origin = self.encoder.origin();
         for member in &mut model.members {
             let mut stored = member.stored.clone();
             let k = stored.intercept.len();
-            for j in (0..kept.len()).filter(|&j| !kept[j]) {
+            for j in (0..origin.len()).filter(|&j| !kept[origin[j]]) {
                 stored.theta[j] = 0.0;
                 stored.linear.iter_mut().skip(j * k).take(k).for_each(|slope| *slope = 0.0);
             }

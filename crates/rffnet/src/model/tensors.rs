@@ -8,18 +8,19 @@
 //! | `beta` | s x k | head, without the cosines' factor |
 //! | `intercept` | k | intercept |
 //! | `linear` | d x k | linear terms of the transformed columns; absent without |
-//! | `importance` | d | see [`Model::importances`] |
+//! | `importance` | columns of the table | see [`Model::importances`] |
 //! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs, z = (x - mean) inverse |
 //! | `scale.warp` | 5 x d | Yeo-Johnson transforms: power (0 for none, 1 for a clip), range, mean and 1 / deviation after; absent if no column has one |
 //! | `scale.bend` | d | soft clips: z / sqrt(1 + bend z^2); absent if no column has one |
 //! | `scale.target_mean`, `scale.target_scale` | k, f64 | of the target |
 //!
-//! With several members, those above `importance` have a leading dimension.
+//! d is the number of encoded columns ([`Encoder::width`]). With several members, those above `importance` have a leading dimension.
 
 use std::collections::HashMap;
 
 use super::{Member, MemberTensors, Metadata, Model, Task};
 use crate::Error;
+use crate::encode::Encoder;
 use crate::loss::Link;
 use crate::solver::History;
 use crate::transform::{ColumnTransform, Transforms, YeoJohnson};
@@ -56,7 +57,8 @@ impl TensorValues {
 impl Model {
     /// Every array of the model.
     pub fn tensors(&self) -> Vec<Tensor> {
-        let (d, s, k) = (self.feature_names().len(), self.random_features(), self.outputs());
+        let (columns, s, k) = (self.feature_names().len(), self.random_features(), self.outputs());
+        let d = self.encoder.width();
         let tensor =
             |name: &str, shape: &[usize], values| Tensor { name: name.into(), shape: shape.to_vec(), values };
         let f32s = |name, shape: &[usize], values| tensor(name, shape, TensorValues::F32(values));
@@ -65,28 +67,28 @@ impl Model {
             let shape: Vec<usize> = leading.into_iter().chain(shape.iter().copied()).collect();
             f32s(name, &shape, self.members().flat_map(part).copied().collect())
         };
-        let columns = self.transforms();
+        let transforms = self.transforms();
         let column =
-            |name, part: fn(&ColumnTransform) -> f32| f32s(name, &[d], columns.iter().map(part).collect());
+            |name, part: fn(&ColumnTransform) -> f32| f32s(name, &[d], transforms.iter().map(part).collect());
         let mut tensors = vec![
             members("theta", &[d], |m| &m.theta),
             members("omega", &[d, s], |m| &m.omega),
             members("phase", &[s], |m| &m.phase),
             members("beta", &[s, k], |m| &m.beta),
             members("intercept", &[k], |m| &m.intercept),
-            f32s("importance", &[d], self.importance.clone()),
+            f32s("importance", &[columns], self.importance.clone()),
             column("scale.mean", |c| c.mean),
             column("scale.inverse", |c| c.inverse),
             tensor("scale.target_mean", &[k], TensorValues::F64(self.target_mean.clone())),
             tensor("scale.target_scale", &[k], TensorValues::F64(self.target_scale.clone())),
         ];
-        if columns.iter().any(|c| c.power.is_some()) {
+        if transforms.iter().any(|c| c.power.is_some()) {
             let numbers: Vec<_> =
-                columns.iter().map(|c| c.power.map_or([0.0; _], YeoJohnson::to_numbers)).collect();
+                transforms.iter().map(|c| c.power.map_or([0.0; _], YeoJohnson::to_numbers)).collect();
             let by_part = (0..YeoJohnson::NUMBERS).flat_map(|part| numbers.iter().map(move |n| n[part]));
             tensors.push(f32s("scale.warp", &[YeoJohnson::NUMBERS, d], by_part.collect()));
         }
-        if columns.iter().any(|c| c.soft_clip.is_some()) {
+        if transforms.iter().any(|c| c.soft_clip.is_some()) {
             tensors.push(column("scale.bend", |c| c.soft_clip.unwrap_or(0.0)));
         }
         if self.members().any(|m| !m.linear.is_empty()) {
@@ -98,7 +100,13 @@ impl Model {
     /// A model from its arrays. Checks every shape and every number.
     pub fn from_tensors(metadata: Metadata, tensors: Vec<Tensor>) -> Result<Self, Error> {
         let mut arrays = Arrays(tensors.into_iter().map(|t| (t.name.clone(), t)).collect());
-        let d = metadata.feature_names.len();
+        let columns = metadata.feature_names.len();
+        let encoder = metadata.encoder.clone().unwrap_or_else(|| Encoder::identity(columns));
+        if encoder.columns().len() != columns {
+            return Err(damaged("the encoder does not fit the columns"));
+        }
+        encoder.check().map_err(damaged)?;
+        let d = encoder.width();
         let (members, s) = match *arrays.shape("omega")?.as_slice() {
             [_, s] => (1, s),
             [m, _, s] if m > 1 => (m, s),
@@ -151,7 +159,8 @@ impl Model {
             transforms: Transforms::new(arrays.transforms(d)?),
             target_mean: arrays.f64s("scale.target_mean", &[k])?,
             target_scale: arrays.f64s("scale.target_scale", &[k])?,
-            importance: arrays.f32s("importance", &[d])?,
+            importance: arrays.f32s("importance", &[columns])?,
+            encoder,
             history: History::default(),
             metadata,
         };

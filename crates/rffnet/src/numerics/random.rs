@@ -18,6 +18,7 @@ pub enum Use {
     Head = 3,
     Shuffle = 4,
     Restarts = 5,
+    Encoding = 6,
 }
 
 /// The stream of `seed` for one use.

@@ -112,7 +112,7 @@ impl Params {
             penalty: Penalty::new(self.penalty.unwrap_or(PenaltyKind::L2), alpha, l1_ratio),
             validation_fraction,
             class_weight: self.class_weight.unwrap_or(ClassWeight::None),
-            missing: self.missing.unwrap_or(Missing::Error),
+            missing: self.missing.unwrap_or(Missing::Auto),
             scaled_features: !paper,
             intercept: !paper,
             standardise_target: !paper && facts.standardises_target(),

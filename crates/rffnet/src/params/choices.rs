@@ -96,6 +96,8 @@ named_enum! {
     /// What to do with missing values.
     #[non_exhaustive]
     pub enum Missing "missing" {
+        /// Read them as the column's mean over the training rows; where they are common, an indicator tells them apart.
+        Auto => "auto",
         /// Refuse them, naming the first.
         Error => "error",
         /// Read them as the column's mean over the training rows.

@@ -167,7 +167,7 @@ table! {
         Planned(|p| p.common.class_weight.to_string()),
         "Weights of the classes";
     "missing" "missing" "missing", Model, names!(Missing), Planned(|p| p.common.missing.to_string()),
-        "Missing values: refuse them, or take the column's mean";
+        "Missing values: the mean and, where they are common, an indicator; refuse them; or the mean alone";
     "spectrum" "spectrum" "spectrum", Model, names!(SpectrumMode), Text("auto"),
         "Frequencies: random, learned, or some of both; varpro";
     "linear" "linear" "linear", Model, Switch, Text("true"),

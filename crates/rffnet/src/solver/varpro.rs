@@ -58,7 +58,9 @@ pub(crate) fn optimise(
         let mut evaluate = |x: Vec<f64>| {
             let features = unpack(&base, &x, stage.spectrum);
             let e = reduced.evaluate(&features, wanted);
+            // The gradient within the subspace in which tied relevances are equal.
             let mut gradient = e.theta;
+            problem.tie(&features.map.support, &mut gradient, |g| g.iter().sum::<f64>() / g.len() as f64);
             gradient.extend(e.omega);
             gradient.extend(e.phase);
             Point { x, value: e.value, gradient, note: Some(e.weights) }

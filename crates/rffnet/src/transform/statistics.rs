@@ -38,6 +38,21 @@ impl ColumnStatistics {
         }
         Self { transforms: Transforms::new(transforms), low, range }
     }
+
+    /// Leaves the indicators among the columns, which are 0 or 1, as they are.
+    pub(crate) fn without_scaling(mut self, indicators: &[bool]) -> Self {
+        if !indicators.contains(&true) {
+            return self;
+        }
+        let mut columns = self.transforms.columns().to_vec();
+        for j in (0..columns.len()).filter(|&j| indicators[j]) {
+            if self.range[j] > 0.0 {
+                columns[j] = ColumnTransform::standardise(0.0, 1.0);
+                (self.low[j], self.range[j]) = (0.0, 1.0);
+            }
+        }
+        Self { transforms: Transforms::new(columns), ..self }
+    }
 }
 
 /// Weighted sums of a column's values.

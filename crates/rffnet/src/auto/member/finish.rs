@@ -2,6 +2,7 @@
 
 use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::random::Stream;
+use crate::problem;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::HeadSettings;
 
@@ -44,7 +45,7 @@ impl MemberFit<'_> {
             });
             let kept = (learned.is_none() && without).then_some(&optimum.features);
             let features =
-                join(&optimum.features, learned.as_ref().map(|l| &l.features), drawn.as_ref().or(kept));
+                self.join(&optimum.features, learned.as_ref().map(|l| &l.features), drawn.as_ref().or(kept));
             let found = choose(self.training.problem, &self.split, &features, head, range);
             (features, found, finest)
         };
@@ -59,37 +60,39 @@ impl MemberFit<'_> {
         let unexplained = self.unexplained(&features, &found.weights);
         Finished { learning, features, found, unexplained, random_finest }
     }
-}
 
-/// The learned and the random features in one. Relevances carry the size of the frequencies: those of a column
-/// have the root mean square they would have when drawn.
-fn join(
-    optimum: &ScaledFeatures,
-    learned: Option<&ScaledFeatures>,
-    random: Option<&ScaledFeatures>,
-) -> ScaledFeatures {
-    let parts: Vec<&ScaledFeatures> = learned.into_iter().chain(random).collect();
-    let s: usize = parts.iter().map(|p| p.map.features()).sum();
-    let columns = optimum.theta.len();
-    let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
-    for a in 0..columns {
-        let row = &mut omega[a * s..(a + 1) * s];
-        let mut at = 0;
-        for part in &parts {
-            let k = part.map.features();
-            row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
-            at += k;
+    /// The learned and the random features in one. Relevances carry the size of the frequencies: those of a column
+    /// have the root mean square they would have when drawn.
+    fn join(
+        &self,
+        optimum: &ScaledFeatures,
+        learned: Option<&ScaledFeatures>,
+        random: Option<&ScaledFeatures>,
+    ) -> ScaledFeatures {
+        let parts: Vec<&ScaledFeatures> = learned.into_iter().chain(random).collect();
+        let s: usize = parts.iter().map(|p| p.map.features()).sum();
+        let (columns, support) = (optimum.theta.len(), &optimum.map.support);
+        let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
+        for a in 0..columns {
+            let row = &mut omega[a * s..(a + 1) * s];
+            let mut at = 0;
+            for part in &parts {
+                let k = part.map.features();
+                row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
+                at += k;
+            }
+            // Learned frequencies have moved from what was drawn; the optimum's still are that.
+            let drawn = root_mean_square(optimum.frequencies(a));
+            theta[a] = (root_mean_square(row) / drawn) as f32;
         }
-        // Learned frequencies have moved from what was drawn; the optimum's still are that.
-        let drawn = root_mean_square(optimum.frequencies(a));
-        theta[a] = (root_mean_square(row) / drawn) as f32;
-        if theta[a] > 0.0 {
-            row.iter_mut().for_each(|o| *o /= theta[a]);
+        self.training.problem.tie(support, &mut theta, problem::root_mean_square);
+        for (row, &theta) in omega.chunks_exact_mut(s).zip(&theta).filter(|(_, theta)| **theta > 0.0) {
+            row.iter_mut().for_each(|o| *o /= theta);
         }
+        let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
+        let map = FeatureMap::on(optimum.map.columns(), support.to_vec(), omega, phase);
+        ScaledFeatures { map, theta }
     }
-    let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
-    let map = FeatureMap::on(optimum.map.columns(), optimum.map.support.to_vec(), omega, phase);
-    ScaledFeatures { map, theta }
 }
 
 fn root_mean_square(values: &[f32]) -> f64 {

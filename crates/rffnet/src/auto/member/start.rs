@@ -2,6 +2,7 @@
 
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::init;
+use crate::problem::root_mean_square;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::solver::varpro::Optimum;
@@ -96,7 +97,8 @@ impl MemberFit<'_> {
             let without_linear = Weights { linear: Vec::new(), ..weights };
             let network = [Network::new(map, &without_linear)];
             let slopes = p.backend.squared_slopes(p.columns, &network, rows, &|i| p.weight(i));
-            let next: Vec<f32> = map.support.iter().map(|&j| slopes[j].sqrt() as f32).collect();
+            let mut next: Vec<f32> = map.support.iter().map(|&j| slopes[j].sqrt() as f32).collect();
+            p.tie(&map.support, &mut next, root_mean_square);
             let size = length(&next);
             if !(size > 0.0 && size.is_finite()) {
                 break;

@@ -34,7 +34,8 @@ fn batch(path: Path, state: &mut DescentState<'_>, rows: &[usize]) -> f64 {
     if state.settings.alternates() {
         gradient(path, problem, Network::new(map, w), rows, &mut state.buffers);
     }
-    let g = &state.buffers.total().weights;
+    let g = &mut state.buffers.total_mut().weights;
+    problem.tie(&map.support, &mut g.theta, |g| g.iter().sum::<f32>() / g.len() as f32);
     step(path, &mut state.theta, &mut w.theta, &g.theta, lr);
     loss
 }

@@ -22,7 +22,7 @@ fn the_paper_preset_is_frozen() {
         penalty: Penalty { l1: 0.0, l2: 0.1 },
         validation_fraction: 0.1,
         class_weight: ClassWeight::None,
-        missing: Missing::Error,
+        missing: Missing::Auto,
         scaled_features: false,
         intercept: false,
         standardise_target: false,
