@@ -188,6 +188,21 @@ impl ColumnEncoder {
         plain && self.encoding == Encoding::Itself && !self.gap_indicator
     }
 
+    /// What a cell becomes.
+    pub fn encode_cell(&self, cell: f32) -> Vec<f32> {
+        let mut out = vec![0.0; self.width()];
+        self.encode(cell, &mut out);
+        out
+    }
+
+    /// The lengths, in days, of the cycles whose sine and cosine follow the day of a date.
+    pub fn cycles(&self) -> Vec<f64> {
+        match &self.encoding {
+            Encoding::DateParts(parts) => parts.cycles().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     fn encode(&self, cell: f32, out: &mut [f32]) {
         let out = match (self.gap_indicator, out) {
             (true, [values @ .., gap]) => {
