@@ -21,6 +21,8 @@ mod category;
 mod date;
 mod target_means;
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -117,6 +119,11 @@ impl Encoded {
             at += column.width();
         }
         Self { encoder, x: Some(x) }
+    }
+
+    /// The encoder, and the encoded rows of the fit, whose cells were `x`.
+    pub fn into_rows(self, x: Matrix<'_>) -> (Encoder, Cow<'_, [f32]>) {
+        (self.encoder, self.x.map_or_else(|| x.to_dense(), Cow::Owned))
     }
 
     /// The encoded rows of the fit, whose cells were `x`.
