@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::collector::Collector;
 use crate::error::{DataError, ErrorKind};
 use crate::input::{BLOCK, Input};
 use crate::names::nearest;
 use crate::options::{Format, ReadOptions};
-use crate::sink::TableSink;
 use crate::table::Table;
 use crate::{csv, libsvm, npy};
 
@@ -18,7 +18,7 @@ use crate::{csv, libsvm, npy};
 /// If the file cannot be read, is not a table, or does not hold what `options` ask for. See [`DataError`].
 pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
     if path == "-" {
-        return read_from(io::stdin().lock(), "standard input", options);
+        return read_input(Input::new(io::stdin().lock(), "standard input"), options);
     }
     // A directory can be opened like a file on some systems; it fails only when read.
     match std::fs::metadata(path) {
@@ -26,7 +26,11 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
             ErrorKind::Io,
             format!("'{}' is a directory; give a file in it", shown_path(path)),
         )),
-        Ok(_) => read_from(File::open(path).map_err(|e| open_error(path, e))?, path, options),
+        Ok(data) => {
+            let file = File::open(path).map_err(|e| open_error(path, e))?;
+            let size = Some(data.len()).filter(|_| data.is_file());
+            read_input(Input::new(file, path).with_size(size), options)
+        }
         Err(error) => Err(open_error(path, error)),
     }
 }
@@ -37,22 +41,26 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(reader: impl Read, source: &str, options: &ReadOptions) -> Result<Table, DataError> {
-    let mut input = Input::new(reader, source);
+    read_input(Input::new(reader, source), options)
+}
+
+fn read_input(mut input: Input<'_>, options: &ReadOptions) -> Result<Table, DataError> {
+    let source = input.source().to_string();
     if input.peek(2)? == [0x1F, 0x8B] {
         input = input.gunzip();
     }
-    let mut sink = TableSink::default();
-    let layout = match find_format(&mut input, options.format)? {
-        Format::Csv => csv::read(input, options, &mut sink)?,
-        Format::Libsvm => libsvm::read(input, options, &mut sink)?,
-        Format::Npy => npy::read(input, options, &mut sink)?,
+    let mut collector = Collector::new(options);
+    match find_format(&mut input, options.format)? {
+        Format::Csv => csv::read(input, &mut collector)?,
+        Format::Libsvm => libsvm::read(input, &mut collector)?,
+        Format::Npy => npy::read(input, &mut collector)?,
         Format::Parquet => {
             return Err(DataError::request(format!(
                 "{source}: Parquet files are not supported yet; save the table as CSV or .npy"
             )));
         }
-    };
-    sink.finish(layout, source)
+    }
+    collector.finish()
 }
 
 fn open_error(path: &str, error: io::Error) -> DataError {
