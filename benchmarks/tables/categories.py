@@ -95,7 +95,8 @@ def peers(options):
 
     tables, jobs = prepared(options.dir)
     by_name = {table["table"]: table for table in tables}
-    jobs = [dict(job, method=method) for job in jobs if job["method"] == "native" for method in categories_peers.METHODS]
+    # One fit at a time: what takes least comes first, so that a stage that is cut short has most of the tables.
+    jobs = [dict(job, method=method) for method in categories_peers.METHODS for job in reversed(jobs) if job["method"] == "native"]
 
     def score(job):
         train, test = (read(os.path.join(options.dir, job[part])) for part in ("train", "test"))

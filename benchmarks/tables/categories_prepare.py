@@ -18,10 +18,10 @@ METRIC = {"regression": "r2", "classification": "auc"}
 
 
 def read(file):
-    """The header and the rows of a CSV file, every cell as it is written."""
+    """The header and the rows of a CSV file, every cell as it is written; names without the space around them."""
     with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as raw:
         header, *rows = csv.reader(io.StringIO(raw.read().decode("utf-8-sig"), newline=""))
-    return header, [row for row in rows if row]
+    return [name.strip() for name in header], [row for row in rows if row]
 
 
 def write(file, header, rows):

@@ -45,7 +45,7 @@ def lines(tables, results):
     yield "# Categories and gaps\n"
     yield ("`benchmarks/tables/categories.py`: mean over three 80/20 splits of R2 (regression) and AUC (classification), every method with "
            "its defaults. A fit that fails is given the score of a constant.")
-    yield f"{len(results)} fits, of which {failed} failed. Tables without a result of every method are left out of the ranks: {len(tables) - len(whole)}."
+    yield f"{len(results)} fits, of which {failed} failed. {len(tables) - len(whole)} tables lack a result and are left out of the ranks."
     for title, half in (("All", None), ("Report half", "report"), ("Tune half", "tune")):
         part = [t for t in whole if half in (None, t["half"])]
         if part:
