@@ -54,7 +54,7 @@ def work(jobs, file, parallel, score):
         try:
             value, error = score(job), None
         except Exception as failure:  # One fit that fails must not end the others.
-            value, error = None, f"{type(failure).__name__}: {failure}"
+            value, error = None, str(failure) or type(failure).__name__
         return {"table": job["table"], "split": job["split"], "method": job["method"], "metric": job["metric"], "score": value,
                 "seconds": round(time.monotonic() - start, 2), "error": error}
 
@@ -110,8 +110,8 @@ def peers(options):
 def report(options):
     import categories_report
 
-    found = results(options.results or os.path.join(options.dir, "rffnet.jsonl")) + results(os.path.join(options.dir, "peers.jsonl"))
-    categories_report.write(prepared(options.dir)[0], found, options.out)
+    files = [options.results or os.path.join(options.dir, "rffnet.jsonl"), os.path.join(options.dir, "peers.jsonl")]
+    categories_report.write(prepared(options.dir)[0], [result for file in files for result in results(file)], options.out)
 
 
 def main():

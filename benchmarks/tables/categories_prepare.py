@@ -44,8 +44,8 @@ def number(cell):
 
 
 def clean(table, cache):
-    """The header, the rows with a target, the target's position, and which columns hold text; ids, free text, dates and the target
-    in other words are left out."""
+    """The header, the rows with a target, the target's position, and which columns hold text; the columns of `drop` (ids, free
+    text, dates, the target in other words) are left out."""
     header, rows = read(fetch.path(table, cache))
     for line, row in enumerate(rows, 2):
         if len(row) != len(header):
@@ -132,7 +132,8 @@ def prepare(folder, cache):
                     write(os.path.join(folder, file), names, part)
                 jobs.append({"table": name, "half": table["half"], "split": seed, "method": method, "train": files[0], "test": files[1],
                              "target": table["target"], "metric": METRIC[table["task"]], "cells": len(train) * len(names)})
-        print(f"{name}: {len(rows)} rows, {len(header) - 1} columns, {len(text)} of text, {gaps} gaps", file=sys.stderr, flush=True)
+        size = f"{len(rows)} rows, {len(header) - 1} columns, {len(text)} of text, {gaps} gaps"
+        print(f"{name}: {size}", file=sys.stderr, flush=True)
     # The longest jobs start first, so that none of them is left alone at the end.
     jobs.sort(key=lambda job: -job["cells"])
     with open(os.path.join(folder, "jobs.json"), "w", encoding="utf-8") as text:

@@ -2,19 +2,21 @@
 import csv
 import statistics
 
+from categories_prepare import SPLITS
+
 METHODS = ["native", "onehot", "hist", "lightgbm", "catboost"]
 # What a method that fails is given: the score of a constant prediction.
 CONSTANT = {"r2": 0.0, "auc": 0.5}
 
 
 def mean_scores(tables, results):
-    """By table and method the mean over the splits; None for a method that has not been run on the table."""
+    """By table and method the mean over the splits; None for a method that has not been run on all of them."""
     scores = {}
     for r in results:
         value = CONSTANT[r["metric"]] if r["score"] is None else r["score"]
         scores.setdefault((r["table"], r["method"]), []).append(value)
-    return {t["table"]: {m: statistics.mean(scores[t["table"], m]) if (t["table"], m) in scores else None for m in METHODS}
-            for t in tables}
+    means = {key: statistics.mean(values) for key, values in scores.items() if len(values) == SPLITS}
+    return {t["table"]: {m: means.get((t["table"], m)) for m in METHODS} for t in tables}
 
 
 def ranks(row, methods):
@@ -43,15 +45,17 @@ def lines(tables, results):
     whole = [t for t in tables if all(scores[t["table"]][m] is not None for m in methods)]
     failed = sum(r["score"] is None for r in results)
     yield "# Categories and gaps\n"
-    yield ("`benchmarks/tables/categories.py`: mean over three 80/20 splits of R2 (regression) and AUC (classification), every method with "
-           "its defaults. A fit that fails is given the score of a constant.")
-    yield f"{len(results)} fits, of which {failed} failed. {len(tables) - len(whole)} tables lack a result and are left out of the ranks."
+    yield ("`benchmarks/tables/categories.py`: mean over three 80/20 splits of R2 (regression) and AUC (classification), every "
+           "method with its defaults. A fit that fails is given the score of a constant.")
+    yield (f"{len(results)} fits, of which {failed} failed. {len(tables) - len(whole)} tables lack a result and are left out of "
+           "the ranks.")
     for title, half in (("All", None), ("Report half", "report"), ("Tune half", "tune")):
         part = [t for t in whole if half in (None, t["half"])]
         if part:
             yield from summary(title, part, scores, methods)
     yield "\n## Every table\n"
-    yield "| table | half | rows | columns | text | gaps | metric | " + " | ".join(methods) + " |\n" + "|---" * (7 + len(methods)) + "|"
+    names = ["table", "half", "rows", "columns", "text", "gaps", "metric", *methods]
+    yield "| " + " | ".join(names) + " |\n" + "|---" * len(names) + "|"
     for t in sorted(tables, key=lambda t: (t["task"], t["table"])):
         row = scores[t["table"]]
         best = max((row[m] for m in methods if row[m] is not None), default=None)
@@ -59,12 +63,12 @@ def lines(tables, results):
         metric = "R2" if t["task"] == "regression" else "AUC"
         yield (f"| {t['table']} | {t['half']} | {t['rows']} | {t['columns']} | {len(t['text'])} | {t['gaps']} | {metric} | "
                + " | ".join(cells) + " |")
-    messages = sorted({(r["table"], r["method"], r["error"].splitlines()[-1]) for r in results if r["error"]})
+    messages = {(r["table"], r["method"]): r["error"].splitlines()[-1].replace("|", "\\|") for r in results if r["error"]}
     if messages:
         yield "\n## Fits that failed\n"
         yield "| table | method | message |\n|---|---|---|"
-        for table, method, message in messages:
-            yield f"| {table} | {method} | {message.replace('|', chr(92) + '|')} |"
+        for (table, method), message in sorted(messages.items()):
+            yield f"| {table} | {method} | {message} |"
 
 
 def write(tables, results, out):
@@ -74,6 +78,7 @@ def write(tables, results, out):
     with open(f"{out}.md", "w", encoding="utf-8") as text:
         text.write(report)
     with open(f"{out}.csv", "w", encoding="utf-8", newline="") as text:
-        table = csv.DictWriter(text, ["table", "split", "method", "metric", "score", "seconds"], extrasaction="ignore", lineterminator="\n")
+        names = ["table", "split", "method", "metric", "score", "seconds"]
+        table = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
         table.writeheader()
         table.writerows(sorted(results, key=lambda r: (r["table"], r["split"], METHODS.index(r["method"]))))
