@@ -130,8 +130,9 @@ def prepare(folder, cache):
                 files = [f"{place}/{method}-{seed}-{part}.csv.gz" for part in ("train", "test")]
                 for file, part in zip(files, parts):
                     write(os.path.join(folder, file), names, part)
-                jobs.append({"table": name, "half": table["half"], "split": seed, "method": method, "train": files[0], "test": files[1],
-                             "target": table["target"], "metric": METRIC[table["task"]], "cells": len(train) * len(names)})
+                jobs.append({"table": name, "half": table["half"], "split": seed, "method": method, "target": table["target"],
+                             "metric": METRIC[table["task"]], "train": files[0], "test": files[1],
+                             "cells": len(train) * len(names)})
         size = f"{len(rows)} rows, {len(header) - 1} columns, {len(text)} of text, {gaps} gaps"
         print(f"{name}: {size}", file=sys.stderr, flush=True)
     # The longest jobs start first, so that none of them is left alone at the end.
