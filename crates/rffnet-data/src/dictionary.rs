@@ -58,8 +58,8 @@ impl Dictionary {
 
     /// The code of a text, which is added where it is new. `at` is where it stands.
     pub(crate) fn code(&mut self, text: &str, at: At) -> u32 {
-        // At most seven eighths of the slots are taken, so that every search ends soon.
-        if self.table.len() - self.table.len() / 8 <= self.entries.len() {
+        // At most half of the slots are taken, so that every search ends soon.
+        if self.table.len() <= 2 * self.entries.len() {
             self.grow();
         }
         let slot = self.slot(text);
