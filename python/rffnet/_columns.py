@@ -18,6 +18,8 @@ MOST_LEVELS = 1 << 24
 FEW_ROWS = 20
 # Numbers and texts in one column are levels where both are so few.
 FEW_LEVELS = 20
+# Columns that are written into the rows together: a cache line of float32.
+GROUP = 16
 
 
 class Columns(NamedTuple):
@@ -29,11 +31,30 @@ class Columns(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
+class Filling:
+    """Rows that are filled column by column.
+
+    Some columns are gathered before they are written: one by one, each would touch every cache line of the rows.
+    """
+
+    def __init__(self, rows, columns):
+        self.x = np.empty((rows, columns), dtype=np.float32)
+        self.gathered = np.empty((min(GROUP, columns), rows), dtype=np.float32)
+
+    def put(self, j, values):
+        """Takes column `j`; columns come in order."""
+        k = j % GROUP
+        # What float32 cannot hold becomes infinite, which is refused later, by name.
+        with np.errstate(over="ignore"):
+            self.gathered[k] = values
+        if k + 1 == GROUP or j + 1 == self.x.shape[1]:
+            self.x[:, j - k : j + 1] = self.gathered[: k + 1].T
+
+
 def learn_columns(table, categorical, remedy):
     """Rows of a table whose types follow from its dtypes, or from a mask of the columns that are categories."""
-    rows, columns = table.shape
-    names = table.names or default_names(columns)
-    x, types, warnings = np.empty((rows, columns), dtype=np.float32), [], []
+    names = table.names or default_names(table.shape[1])
+    filling, types, warnings = Filling(*table.shape), [], []
     for j, name in enumerate(names):
         cells = table.cells(j)
         if categorical is None:
@@ -42,32 +63,25 @@ def learn_columns(table, categorical, remedy):
             holds = levels_of(as_texts(cells), name)
         else:
             holds = "number" if cells.kind in ("category", "mixed") else cells.kind
-        put(x, j, cells, holds, name, remedy)
+        filling.put(j, numbers(cells, holds, name, remedy))
         types.append(holds)
-        if cells.kind == "category" and len(holds) == np.isfinite(x[:, j]).sum() >= FEW_ROWS:
+        if cells.kind == "category" and holds != "number" and len(holds) == (cells.values >= 0).sum() >= FEW_ROWS:
             warnings.append(
                 f"column '{name}' has another text in every row, like an id, and says nothing about new rows; leave it out"
             )
     plain = all(holds == "number" for holds in types)
-    return Columns(x, None if plain else types, table.names, tuple(warnings))
+    return Columns(filling.x, None if plain else types, table.names, tuple(warnings))
 
 
 def known_columns(table, types, remedy):
     """Rows of a table whose columns are what a model says they are."""
     if len(types) != table.shape[1]:
         raise ValueError(f"the model was fitted on {len(types)} columns but the data have {table.shape[1]}")
-    x = np.empty(table.shape, dtype=np.float32)
+    filling = Filling(*table.shape)
     names = table.names or default_names(table.shape[1])
     for j, (name, holds) in enumerate(zip(names, types)):
-        put(x, j, table.cells(j), holds, name, remedy)
-    return Columns(x, types, table.names)
-
-
-def put(x, j, cells, holds, name, remedy):
-    """Writes a column into the rows."""
-    # What float32 cannot hold becomes infinite, which is refused later, by name.
-    with np.errstate(over="ignore"):
-        x[:, j] = numbers(cells, holds, name, remedy)
+        filling.put(j, numbers(table.cells(j), holds, name, remedy))
+    return Columns(filling.x, types, table.names)
 
 
 def default_names(columns):

@@ -5,13 +5,15 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rffnet._base import RFFNet
 from rffnet._classifier import RFFNetClassifier
 from rffnet._data import Rows, names_of, rows_of, threads_of, weights_of
 from rffnet._regressor import RFFNetRegressor
+from rffnet._tables import table_of
 
 # Fewer rows than this are not split.
 FEW = 20
@@ -152,6 +154,27 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             X, y, weight = X[known], y[known], None if weight is None else np.asarray(weight)[known]
         rows = Rows(X, estimator._goal(y), weights_of(weight, X), types=types)
         return estimator._model.top_k(rows, threads_of(estimator.n_jobs))
+
+    def transform(self, X):
+        """The selected columns.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        X : array or sparse matrix of shape (n_samples, n_features_)
+            Those that are kept; of objects where a table holds more than numbers. `set_output` makes it a table again.
+        """
+        check_is_fitted(self)
+        table = table_of(X)
+        if table is None or _get_output_config("transform", self)["dense"] != "default":
+            return super().transform(X)
+        # scikit-learn before 1.9 would read the categories of some tables as numbers.
+        validate_data(self, table.source, reset=False, skip_check_array=True)
+        return np.asarray(table.source)[:, self.support_]
 
     def _get_support_mask(self):
         check_is_fitted(self)

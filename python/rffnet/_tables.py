@@ -140,9 +140,9 @@ class PolarsTable(Table):
             return Cells("number", column.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / MICROSECONDS)
         if dtype in (pl.String, pl.Categorical, pl.Enum):
             column = column.cast(pl.String)
-            # Dense ranks of texts are the codes of the sorted ones.
-            codes = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-            return Cells("category", codes, column.drop_nulls().unique().sort().to_list())
+            texts = column.drop_nulls().unique().sort()
+            codes = column.cast(pl.Enum(texts)).to_physical().cast(pl.Int64).fill_null(-1)
+            return Cells("category", codes.to_numpy(), texts.to_list())
         if dtype == pl.Object:
             return object_cells(np.array(column.to_list(), dtype=object), self.names[j])
         raise unsupported(self.names[j], dtype)
