@@ -69,8 +69,9 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        # The tags for texts and categories are for estimators that take nothing else: scikit-learn's checks would round numbers.
         tags.input_tags.allow_nan = self.missing != "error"
+        # The tags `categorical` and `string` are for estimators that take nothing else: with them, scikit-learn's checks would
+        # round all numbers, and ask that cells which are neither numbers nor texts are taken.
         return tags
 
     def __sklearn_is_fitted__(self):
@@ -195,8 +196,8 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """The root mean square slope of f along each standardised column, (n_features_in_,).
 
         For a linear f these are its coefficients, hence the name. The sign is that of the linear term where there is one
-        output and the column is encoded as one, and positive otherwise. scikit-learn's `SelectFromModel` and `RFE` rank columns by it; the coefficients of the
-        random features are in `head_`.
+        output and the column is encoded as one, and positive otherwise. scikit-learn's `SelectFromModel` and `RFE` rank columns
+        by it; the coefficients of the random features are in `head_`.
         """
         linear = self.linear_
         down = np.zeros(len(self.feature_importances_), dtype=bool)

@@ -188,7 +188,7 @@ def categorical_mask(chosen, names, columns):
         if chosen == "from_dtype":
             return None
         raise ValueError(
-            f"categorical_features is {chosen!r}; it must be 'from_dtype', None, or a list of names, of indices or of truth values"
+            f"categorical_features is {chosen!r}; it must be 'from_dtype', None, or a list of names, indices or truth values"
         )
     mask = np.zeros(columns, dtype=bool)
     if chosen is None or len(chosen) == 0:

@@ -18,6 +18,8 @@ MICROSECONDS = 86_400e6
 # Dates are days since the beginning of the year 2000.
 ORIGIN = np.datetime64("2000-01-01", "us")
 ORIGIN_DAYS = 10_957  # since 1970
+# Objects that a cell may be, in the order in which they are told: a truth value is also a number.
+KINDS = {"boolean": (bool, np.bool_), "number": (Real, Decimal), "date": (date, np.datetime64), "text": str}
 
 
 class Cells(NamedTuple):
@@ -132,12 +134,11 @@ class PolarsTable(Table):
         if dtype == pl.Null:
             return nothing(len(column))
         if dtype == pl.Boolean or dtype.is_numeric():
-            values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
-            return Cells("boolean" if dtype == pl.Boolean else "number", values)
+            return Cells("boolean" if dtype == pl.Boolean else "number", polars_floats(column))
         if dtype in (pl.Date, pl.Datetime):
-            return Cells("date", column.dt.epoch("us").cast(pl.Float64).fill_null(np.nan).to_numpy() / MICROSECONDS - ORIGIN_DAYS)
+            return Cells("date", polars_floats(column.dt.epoch("us")) / MICROSECONDS - ORIGIN_DAYS)
         if dtype == pl.Duration:
-            return Cells("number", column.dt.total_microseconds().cast(pl.Float64).fill_null(np.nan).to_numpy() / MICROSECONDS)
+            return Cells("number", polars_floats(column.dt.total_microseconds()) / MICROSECONDS)
         if dtype in (pl.String, pl.Categorical, pl.Enum):
             column = column.cast(pl.String)
             texts = column.drop_nulls().unique().sort()
@@ -146,6 +147,13 @@ class PolarsTable(Table):
         if dtype == pl.Object:
             return object_cells(np.array(column.to_list(), dtype=object), self.names[j])
         raise unsupported(self.names[j], dtype)
+
+
+def polars_floats(column):
+    """Numbers of a polars column, NaN where it is null."""
+    import polars as pl
+
+    return column.cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 class ArrowTable(Table):
@@ -243,10 +251,7 @@ def kind_of(type_):
     """What an object of this type is in a table: 'gap', 'boolean', 'number', 'date' or 'text'; None for anything else."""
     if type_.__name__ in ("NoneType", "NAType", "NaTType"):
         return "gap"
-    for kind, types in (("boolean", (bool, np.bool_)), ("number", (Real, Decimal)), ("date", (date, np.datetime64)), ("text", str)):
-        if issubclass(type_, types):
-            return kind
-    return None
+    return next((kind for kind, types in KINDS.items() if issubclass(type_, types)), None)
 
 
 def code_of(value, texts):

@@ -99,12 +99,14 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self : RFFTransformer
             Fitted.
         """
+        estimator = self._estimator()
+        self._encoder = None if estimator is None else estimator._model
+        self._gaps = estimator is not None and estimator.missing != "error"
         X = self._rows(X, reset=True)
         self._scale = {"scale.mean": np.zeros(X.shape[1], np.float32), "scale.inverse": np.ones(X.shape[1], np.float32)}
         self.relevances_ = self._theta(X.shape[1])
-        columns = len(self.relevances_)
         self.frequencies_, self.phases_ = _rffnet.frequencies(
-            self.kernel, self.sampling, columns, self.n_random_features, seed_of(self.random_state)
+            self.kernel, self.sampling, X.shape[1], self.n_random_features, seed_of(self.random_state)
         )
         self._n_features_out = len(self.phases_)
         return self
@@ -121,16 +123,15 @@ class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _rows(self, X, *, reset):
         """Rows of numbers; those of an estimator's columns, encoded."""
-        estimator = self._estimator()
-        if estimator is None:
+        if self._encoder is None:
             return rows_of(self, X, types="number", reset=reset, remedies=(NUMBERS, DROP)).x
-        known = {"types": estimator._model.column_types, "gaps": estimator.missing != "error"}
-        return estimator._model.encode(rows_of(self, X, reset=reset, remedies=(AS_FITTED, FILL_IN), **known).x)
+        known = {"types": self._encoder.column_types, "gaps": self._gaps, "remedies": (AS_FITTED, FILL_IN)}
+        return self._encoder.encode(rows_of(self, X, reset=reset, **known).x, threads_of(self.n_jobs))
 
     def _theta(self, columns):
-        theta, estimator = self.relevances, self._estimator()
-        if estimator is not None:
-            tensors = estimator._model.tensors()
+        theta = self.relevances
+        if self._encoder is not None:
+            tensors = self._encoder.tensors()
             self._scale = {name: array for name, array in tensors.items() if name.startswith("scale.")}
             theta = np.abs(tensors["theta"]).reshape(-1, columns).mean(axis=0)
         elif theta is None or isinstance(theta, Real):
