@@ -76,10 +76,12 @@ class TestInputs:
     def test_missing_values(self, curve):
         X, y = curve
         X[::7, 2] = np.nan
-        with pytest.raises(ValueError, match="NaN"):
-            quick().fit(X, y)
-        model = quick(missing="mean").fit(X, y)
-        assert np.isfinite(model.predict(X)).all()
+        with pytest.raises(ValueError, match="column 'x3' holds NaN"):
+            quick(missing="error").fit(X, y)
+        for missing in ("auto", "mean"):
+            model = quick(missing=missing).fit(X, y)
+            assert np.isfinite(model.predict(X)).all()
+            assert model.encode(X).shape[1] == (6 if missing == "auto" else 5)
 
 
 class TestTargets:
