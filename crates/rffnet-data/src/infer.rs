@@ -97,7 +97,9 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
         }
         ColumnType::Date => {
             let order = Column::new(facts).date_order().map_or(Order::MonthFirst, |(order, _)| order);
-            let value = |text: &str| dates::parse(text, order).map(|v| v as f32);
+            let value = |text: &str| {
+                dates::parse(text, order).or_else(|| dates::parse_digits(text)).map(|v| v as f32)
+            };
             Column::new(facts).each(ColumnKind::Date, ColumnType::Date, "dates", value)
         }
         ColumnType::Category { levels } => Ok(known_levels(facts, levels)),
