@@ -37,7 +37,7 @@ impl TryFrom<Holds> for ColumnType {
     fn try_from(holds: Holds) -> PyResult<Self> {
         match holds {
             Holds::Levels(levels) => Ok(Self::Category { levels }),
-            Holds::Name(name) => [Self::Number, Self::Boolean, Self::Date]
+            Holds::Name(name) => [Self::Number, Self::Boolean, Self::Date { day_first: false }]
                 .into_iter()
                 .find(|known| known.name() == name)
                 .ok_or_else(|| PyValueError::new_err(format!("'{name}' is no type of a column"))),

@@ -208,7 +208,7 @@ fn find_plan(
                 Reading::Text
             }
             (asked, of) => {
-                let dates = asked == Some(Asked::Date) || of == Some(&ColumnType::Date);
+                let dates = asked == Some(Asked::Date) || matches!(of, Some(ColumnType::Date { .. }));
                 let numbers = asked == Some(Asked::Numeric) || of == Some(&ColumnType::Number);
                 sampled(&head::sample(rows, i), dates, numbers)
             }
@@ -245,7 +245,7 @@ fn find_plan(
 fn declared(reading: Reading) -> Option<Declared> {
     match reading {
         Reading::Number | Reading::Text => None,
-        Reading::Date(_) => Some(Declared::Date),
+        Reading::Date(order) => Some(Declared::Date(order)),
         Reading::Amount(writing) => Some(match writing.kind {
             ColumnKind::Percent => Declared::Percent,
             ColumnKind::DecimalComma => Declared::DecimalComma,
