@@ -4,7 +4,9 @@ import os
 from typing import NamedTuple
 
 import numpy as np
+import sklearn
 from scipy import sparse
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
 
 from rffnet._columns import Columns, categorical_mask, check_cells, known_columns, learn_columns
@@ -25,6 +27,29 @@ class Rows(NamedTuple):
 DECLARE = "name the column in categorical_features, or leave it out"
 AS_FITTED = "the column must hold what it held in the fit"
 FILL_IN = "fill it in, drop the row, or allow gaps with missing='auto'"
+
+
+class Header:
+    """The names of a table, for scikit-learn before 1.9, which looks for them in a protocol that not all tables have."""
+
+    NEEDED = parse_version(sklearn.__version__) < parse_version("1.9")
+
+    def __init__(self, table):
+        self.shape, self.names = table.shape, table.names
+
+    def __dataframe__(self):
+        return self
+
+    def column_names(self):
+        """As the protocol has it."""
+        return self.names
+
+
+def check_names(estimator, table, y="no_validation", *, reset=False):
+    """scikit-learn's checks of the number and the names of a table's columns."""
+    source = table.source
+    unseen = Header.NEEDED and table.names is not None and not hasattr(source, "__dataframe__")
+    validate_data(estimator, Header(table) if unseen else source, y, reset=reset, skip_check_array=True)
 
 
 def available_memory():
@@ -78,7 +103,7 @@ def rows_of(
         if isinstance(table, Columns):
             columns = adopted(estimator, table) if reset else table
         else:
-            validate_data(estimator, table.source, y, reset=reset, skip_check_array=True)
+            check_names(estimator, table, y, reset=reset)
             columns = read(table, types, categorical, remedies[0])
         if isinstance(y, str):  # scikit-learn's word for "there is none"
             x = check_array(columns.x, input_name="X", estimator=estimator, **checks)

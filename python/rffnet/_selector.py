@@ -7,11 +7,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rffnet._base import RFFNet
 from rffnet._classifier import RFFNetClassifier
-from rffnet._data import Rows, names_of, rows_of, threads_of, weights_of
+from rffnet._data import Rows, check_names, names_of, rows_of, threads_of, weights_of
 from rffnet._regressor import RFFNetRegressor
 from rffnet._tables import table_of
 
@@ -173,7 +173,7 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         if table is None or _get_output_config("transform", self)["dense"] != "default":
             return super().transform(X)
         # scikit-learn before 1.9 would read the categories of some tables as numbers.
-        validate_data(self, table.source, reset=False, skip_check_array=True)
+        check_names(self, table)
         return np.asarray(table.source)[:, self.support_]
 
     def _get_support_mask(self):

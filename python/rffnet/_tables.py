@@ -208,7 +208,7 @@ def arrow_cells(column, name):
     if types.is_duration(kind):
         spans = column.cast(pa.duration("us"), safe=False)
         return Cells("number", arrow_floats(spans.cast("int64")) / MICROSECONDS)
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if str(kind) in ("string", "large_string", "string_view"):
         found = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
         found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
         codes = found.indices.fill_null(-1).to_numpy(zero_copy_only=False)
