@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! bytes  ->  open       files or standard input, gzip and zstd by magic, format by name or by the first bytes
-//!        ->  csv | parquet | jsonl | libsvm | npy       blocks of rows; CSV is parsed on all threads
+//!        ->  csv | parquet | jsonl | libsvm | npy       blocks of rows; the first three on all threads
 //!        ->  layout     which column is an input, the target, the weight, or left out
 //!        ->  collector  all rows: numbers, gaps, and codes of texts
 //!        ->  finish     the type of each column, from all of its cells  =>  Table  ->  split, take, write
