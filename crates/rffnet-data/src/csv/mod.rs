@@ -51,6 +51,7 @@ fn read_in_chunks(input: Input<'_>, collector: &mut Collector<'_>, size: usize) 
     let all = head::records(head, delimiter, line_end, whole);
     let leading = all.iter().take_while(|r| r.is_comment()).count();
     let (records, comments) = head::without_comments(all);
+    chunks.set_comments(comments);
     let Some(first) = records.first() else {
         return Err(DataError::format(format!(
             "{source}: the file is empty; give a file with at least one row"
