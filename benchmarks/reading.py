@@ -55,6 +55,9 @@ def make(folder, rows):
     csv("64-bit floats", wide)
     csv("32-bit floats", narrow)
     csv("32-bit floats and texts", mixed)
+    days = np.datetime64("2020-01-01") + rng.integers(0, 1500, rows).astype("timedelta64[D]")
+    texts = {f"t{k}": pa.array(np.array([f"level {i}" for i in range(k)])[rng.integers(0, k, rows)]) for k in (5, 100, 5000)}
+    csv("9 floats, 3 texts and a date", pa.table({name: narrow[name] for name in names[:9]} | texts | {"day": pa.array(days)}))
     for codec in ("snappy", "zstd"):
         parquet("32-bit floats", narrow, codec)
         parquet("64-bit floats", wide, codec)
