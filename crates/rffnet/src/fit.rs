@@ -89,6 +89,7 @@ impl<'a> Fit<'a> {
         let rows = data.rows_that_count()?;
         let plan = checked.for_rows(rows.len());
         let common = &plan.common;
+        data.validation.check(&rows, common.validation_fraction)?;
         self.check_combination(common.sampling, common.class_weight, classes)?;
 
         // The objective: target, weights, columns, loss.
@@ -120,8 +121,14 @@ impl<'a> Fit<'a> {
         let spectrum = self.spectrum.unwrap_or(&common.kernel);
         let mut silent = Silent;
         let observer = self.observer.unwrap_or(&mut silent);
-        let training =
-            Training { problem: &problem, rows: &rows, range: &statistics.range, spectrum, common };
+        let training = Training {
+            problem: &problem,
+            rows: &rows,
+            range: &statistics.range,
+            spectrum,
+            common,
+            held_out: data.validation,
+        };
         let (transforms, trained) = match &plan.method {
             _ if target.constant => {
                 warnings
@@ -151,6 +158,7 @@ impl<'a> Fit<'a> {
             task: if classification { Task::Classification } else { Task::Regression },
             classes: data.classes().to_vec(),
             feature_names: (0..data.x.columns()).map(|j| data.name(j)).collect(),
+            target_name: data.target_name.map(String::from),
             named: data.names.is_some() && !data.positional,
             kernel: self.spectrum.map_or_else(|| plan.common.kernel.to_string(), |_| "custom".into()),
             link: loss.link(),
