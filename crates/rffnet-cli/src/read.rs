@@ -35,14 +35,14 @@ pub(crate) fn for_model(model: &Model) -> ReadOptions {
     let named = model.has_names();
     ReadOptions {
         missing: model.plan().common.missing == Missing::Mean,
-        select: Select::Named { names, named },
+        select: Select::Named { names, named, types: Vec::new() },
         ..ReadOptions::default()
     }
 }
 
 /// How to read further rows like those of `table`.
 pub(crate) fn like(table: &Table) -> Select {
-    Select::Named { names: table.names.clone(), named: table.has_names }
+    Select::Named { names: table.names.clone(), named: table.has_names, types: table.types.clone() }
 }
 
 /// Refuses more rows than a simulated set can have, and another target than its own.

@@ -45,6 +45,7 @@ mod tests {
             target_name: None,
             weight: Some(vec![1.0, 2.0, 5.0]),
             source: "t".into(),
+            ..Table::default()
         };
         let means = means(&table);
         fill(&mut table, &means);

@@ -118,6 +118,7 @@ pub fn read_snapshot(path: &Path, rows: Option<&[usize]>) -> Result<Sample, Erro
         target_name: None,
         weight: weight.transpose().map_err(failed)?,
         source: shown.to_string(),
+        ..Table::default()
     };
     Ok(Sample { table, target })
 }

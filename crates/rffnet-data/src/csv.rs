@@ -61,7 +61,7 @@ pub(crate) fn read(
 
 /// Whether a first row holds every name that is looked for, numbers though they may be.
 fn has_names_of(select: &Select, first: Record<'_>) -> bool {
-    let Select::Named { names, named: true } = select else { return false };
+    let Select::Named { names, named: true, .. } = select else { return false };
     let cells: HashSet<&str> = first.cells().flatten().map(str::trim).collect();
     names.iter().all(|name| cells.contains(name.as_str()))
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use rffnet::text::plural;
 
+use crate::block::Shape;
 use crate::error::{DataError, shown};
 use crate::names::{listed, nearest};
 use crate::options::{ColumnRef, ReadOptions, Select};
@@ -19,8 +20,16 @@ pub(crate) enum Role {
     Weight,
 }
 
+/// What a user said a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Categorical,
+    Numeric,
+    Date,
+}
+
 /// The columns of a file and their roles.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// The file's columns.
     pub(crate) names: Vec<String>,
@@ -31,6 +40,27 @@ pub(crate) struct Layout {
     pub(crate) inputs: Vec<String>,
     pub(crate) target: Option<usize>,
     pub(crate) weight: Option<usize>,
+    /// One per column of the file: its place among the kept ones.
+    pub(crate) kept: Vec<Option<usize>>,
+    /// One per column of the file; empty if nothing was said about any.
+    pub(crate) asked: Vec<Option<Asked>>,
+}
+
+impl Layout {
+    /// What a user said about a column of the file.
+    pub(crate) fn asked(&self, column: usize) -> Option<Asked> {
+        self.asked.get(column).copied().flatten()
+    }
+
+    /// The shape of blocks of this file's rows.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            inputs: self.inputs.len(),
+            target: self.target.is_some(),
+            weight: self.weight.is_some(),
+            kept: self.kept.iter().flatten().count(),
+        }
+    }
 }
 
 /// The names of columns that have none: `x1..xd`.
@@ -72,7 +102,7 @@ pub(crate) fn resolve(
     let choice = Choice { finder: &finder, free, target, weight };
     let (inputs, taken, target) = match &options.select {
         Select::All => choice.all()?,
-        Select::Named { names, named } => choice.named(names, *named)?,
+        Select::Named { names, named, .. } => choice.named(names, *named)?,
     };
     let mut roles = vec![Role::Skip; names.len()];
     for (k, &i) in taken.iter().enumerate() {
@@ -84,7 +114,42 @@ pub(crate) fn resolve(
     if let Some(i) = weight {
         roles[i] = Role::Weight;
     }
-    Ok(Layout { roles, inputs, target, weight, has_names, names })
+    let mut kept = vec![None; names.len()];
+    let mut places = 0..;
+    for column in &options.keep {
+        let slot = &mut kept[finder.find(column, "keep")?];
+        if slot.is_none() {
+            *slot = places.next();
+        }
+    }
+    let asked = find_asked(&finder, options)?;
+    Ok(Layout { roles, inputs, target, weight, kept, asked, has_names, names })
+}
+
+fn find_asked(finder: &Finder<'_>, options: &ReadOptions) -> Result<Vec<Option<Asked>>, DataError> {
+    let flags = [
+        (Asked::Categorical, "categorical", &options.categorical),
+        (Asked::Numeric, "numeric", &options.numeric),
+        (Asked::Date, "date", &options.date),
+    ];
+    if flags.iter().all(|(_, _, columns)| columns.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let mut asked = vec![None; finder.names.len()];
+    for (what, flag, columns) in flags {
+        for column in columns {
+            let i = finder.find(column, flag)?;
+            if asked[i].is_some_and(|other| other != what) {
+                return Err(DataError::column(format!(
+                    "{}: column '{}' is given to two of --categorical, --numeric and --date; give it to one",
+                    finder.source,
+                    shown(&finder.names[i])
+                )));
+            }
+            asked[i] = Some(what);
+        }
+    }
+    Ok(asked)
 }
 
 struct Finder<'a> {

@@ -43,21 +43,28 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod block;
 mod cell;
+mod collector;
 mod column;
 mod csv;
+mod dictionary;
 mod error;
+mod finish;
 mod folds;
 mod input;
 mod layout;
 mod libsvm;
+mod memory;
 mod names;
 mod npy;
 mod npy_header;
 mod open;
 mod options;
+mod packed;
 mod random;
 mod records;
+mod report;
 mod sample;
 mod simulate;
 mod sink;
@@ -72,6 +79,7 @@ pub use folds::{Fold, folds, group_folds, stratified_folds, subsample, time_fold
 pub use names::nearest;
 pub use open::{read, read_from};
 pub use options::{ColumnRef, Format, ReadOptions, Select};
+pub use report::{ColumnKind, ColumnReport};
 pub use sample::Sample;
 pub use simulate::Simulated;
 pub use split::{split, stratified_split};

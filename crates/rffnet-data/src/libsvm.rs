@@ -6,28 +6,30 @@
 use rffnet::text::{count, plural};
 
 use crate::MAX_COLUMNS;
+use crate::block::Block;
 use crate::cell::{self, At, Fault, Use, classify, fault_error};
+use crate::collector::Collector;
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, resolve};
 use crate::options::{ColumnRef, ReadOptions, Select};
 use crate::records::not_utf8;
-use crate::sink::{Row, RowSink, Value};
 
 /// No line of this format is longer: a million columns of 64 characters.
 const MAX_LINE: usize = 64 << 20;
 
+/// Rows are handed on this many cells at a time.
+const CELLS: usize = 1 << 18;
+
 /// What the label's column is called.
 const LABEL: &str = "label";
 
-/// Reads all rows of `input` into `sink`.
-pub(crate) fn read(
-    mut input: Input<'_>,
-    options: &ReadOptions,
-    sink: &mut impl RowSink,
-) -> Result<Layout, DataError> {
+/// Reads all rows of `input` into `collector`.
+pub(crate) fn read(mut input: Input<'_>, collector: &mut Collector<'_>) -> Result<(), DataError> {
+    let options = collector.options;
     let source = input.source().to_string();
     refuse_other_target(&source, options)?;
+    refuse_types(&source, options)?;
     input.expect_text()?;
     let mut rows = SparseRows::default();
     let mut line = Vec::new();
@@ -44,9 +46,9 @@ pub(crate) fn read(
     }
     let width = find_width(&source, &rows, options, input.passed())?;
     let layout = find_layout(&source, width, options)?;
-    sink.begin(&layout);
-    densify(&source, &rows, &layout, sink)?;
-    Ok(layout)
+    let layout = collector.begin_with(&source, layout);
+    collector.reserve(rows.labels.len())?;
+    densify(&source, &rows, &layout, collector)
 }
 
 /// All rows, zeros left out.
@@ -76,6 +78,22 @@ fn refuse_other_target(source: &str, options: &ReadOptions) -> Result<(), DataEr
                 "{source}: in LIBSVM files the label is the target, so '{other}' cannot be; leave out --target"
             )))
         }
+    }
+}
+
+/// LIBSVM has numbers only.
+fn refuse_types(source: &str, options: &ReadOptions) -> Result<(), DataError> {
+    let flags = [
+        ("--categorical", &options.categorical),
+        ("--numeric", &options.numeric),
+        ("--date", &options.date),
+        ("--keep", &options.keep),
+    ];
+    match flags.iter().find(|(_, columns)| !columns.is_empty()) {
+        None => Ok(()),
+        Some((flag, _)) => Err(DataError::request(format!(
+            "{source}: LIBSVM files hold numbers without names; leave out {flag}"
+        ))),
     }
 }
 
@@ -264,8 +282,9 @@ fn densify(
     source: &str,
     rows: &SparseRows,
     layout: &Layout,
-    sink: &mut impl RowSink,
+    collector: &mut Collector<'_>,
 ) -> Result<(), DataError> {
+    let mut block = Block::new(layout.shape());
     let mut inputs = vec![0.0; layout.inputs.len()];
     let mut start = 0;
     for (row, ((&label, &line), &end)) in rows.labels.iter().zip(&rows.lines).zip(&rows.ends).enumerate() {
@@ -286,7 +305,11 @@ fn densify(
             }
         }
         start = end;
-        sink.row(Row { inputs: &inputs, target: Some(Value::Number(label)), weight, at })?;
+        let place = At { row: block.rows as u64 + 1, line: None };
+        block.push_numbers(&inputs, Some(label), weight, place);
+        if block.cells.len() > CELLS {
+            collector.push(std::mem::replace(&mut block, Block::new(layout.shape())))?;
+        }
     }
-    Ok(())
+    collector.push(block)
 }

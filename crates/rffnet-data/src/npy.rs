@@ -3,23 +3,20 @@
 use rffnet::text::{count, plural};
 
 use crate::MAX_COLUMNS;
+use crate::block::Block;
 use crate::cell::{self, At, Cell, Fault, Use, fault_error};
+use crate::collector::Collector;
+use crate::column::number_text;
 use crate::error::DataError;
 use crate::input::{BLOCK, Input};
-use crate::layout::{Layout, Role, made_up_names, resolve};
+use crate::layout::{Layout, Role, made_up_names};
 use crate::npy_header::{Header, Kind, parse_header};
-use crate::options::ReadOptions;
-use crate::sink::{Row, RowSink, Value};
 
 /// Headers of plain arrays have a hundred bytes or so.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Reads all rows of `input` into `sink`.
-pub(crate) fn read(
-    mut input: Input<'_>,
-    options: &ReadOptions,
-    sink: &mut impl RowSink,
-) -> Result<Layout, DataError> {
+/// Reads all rows of `input` into `collector`.
+pub(crate) fn read(mut input: Input<'_>, collector: &mut Collector<'_>) -> Result<(), DataError> {
     let source = input.source().to_string();
     let header = read_header(&mut input)?;
     let Shape { rows, columns } = check_shape(&source, &header)?;
@@ -36,21 +33,20 @@ pub(crate) fn read(
     // reserved beforehand: the values grow as the bytes arrive. In the other order the first row must be there
     // before anything of the promised width is made.
     data.append(if header.fortran_order { rows * columns } else { columns }, &mut values)?;
-    let layout = resolve(&source, made_up_names(columns), false, options)?;
-    sink.begin(&layout);
-    let mut reader = RowReader::new(&source, &layout, options);
+    let layout = collector.begin(&source, made_up_names(columns), false)?;
+    let mut reader = RowReader::new(&source, &layout, collector);
     for row in 0..rows {
         if header.fortran_order {
-            reader.read(row, (0..columns).map(|j| values[j * rows + row]), sink)?;
+            reader.read(row, (0..columns).map(|j| values[j * rows + row]))?;
             continue;
         }
         if row > 0 {
             values.clear();
             data.append(columns, &mut values)?;
         }
-        reader.read(row, values.iter().copied(), sink)?;
+        reader.read(row, values.iter().copied())?;
     }
-    Ok(layout)
+    reader.flush()
 }
 
 fn read_header(input: &mut Input<'_>) -> Result<Header, DataError> {
@@ -164,27 +160,37 @@ impl Data<'_> {
     }
 }
 
-struct RowReader<'a> {
+/// Rows are handed on this many cells at a time.
+const CELLS: usize = 1 << 18;
+
+struct RowReader<'a, 'c> {
     source: &'a str,
     layout: &'a Layout,
     missing: bool,
     inputs: Vec<f32>,
+    block: Block,
+    collector: &'a mut Collector<'c>,
 }
 
-impl<'a> RowReader<'a> {
-    fn new(source: &'a str, layout: &'a Layout, options: &ReadOptions) -> Self {
-        RowReader { source, layout, missing: options.missing, inputs: vec![0.0; layout.inputs.len()] }
+impl<'a, 'c> RowReader<'a, 'c> {
+    fn new(source: &'a str, layout: &'a Layout, collector: &'a mut Collector<'c>) -> Self {
+        RowReader {
+            source,
+            layout,
+            missing: collector.options.missing,
+            inputs: vec![0.0; layout.inputs.len()],
+            block: Block::new(layout.shape()),
+            collector,
+        }
     }
 
-    fn read(
-        &mut self,
-        row: usize,
-        values: impl Iterator<Item = f64>,
-        sink: &mut impl RowSink,
-    ) -> Result<(), DataError> {
+    fn read(&mut self, row: usize, values: impl Iterator<Item = f64>) -> Result<(), DataError> {
         let at = At { row: row as u64 + 1, line: None };
         let (mut target, mut weight) = (None, None);
         for (i, (value, role)) in values.zip(&self.layout.roles).enumerate() {
+            if let Some(k) = self.layout.kept[i] {
+                self.block.kept[k].push(number_text(value));
+            }
             match *role {
                 Role::Input(k) => match cell::input_number(value) {
                     Ok(value) => self.inputs[k] = value,
@@ -194,8 +200,10 @@ impl<'a> RowReader<'a> {
                 Role::Skip => {}
                 Role::Target => {
                     let number = Cell::from(value).number();
-                    let number = number.map_err(|fault| self.fault(at, i, value, fault, Use::Target))?;
-                    target = Some(Value::Number(number));
+                    target = Some(match number {
+                        Err(Fault::Missing) if self.collector.options.drop_missing_target => f64::NAN,
+                        _ => number.map_err(|fault| self.fault(at, i, value, fault, Use::Target))?,
+                    });
                 }
                 Role::Weight => {
                     let checked = cell::weight(value.into());
@@ -203,7 +211,14 @@ impl<'a> RowReader<'a> {
                 }
             }
         }
-        sink.row(Row { inputs: &self.inputs, target, weight, at })
+        let place = At { row: self.block.rows as u64 + 1, line: None };
+        self.block.push_numbers(&self.inputs, target, weight, place);
+        if self.block.cells.len() > CELLS { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), DataError> {
+        let block = std::mem::replace(&mut self.block, Block::new(self.layout.shape()));
+        self.collector.push(block)
     }
 
     fn fault(&self, at: At, column: usize, value: f64, fault: Fault, used: Use) -> DataError {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::collector::Collector;
 use crate::error::{DataError, ErrorKind};
 use crate::input::{BLOCK, Input};
 use crate::names::nearest;
@@ -41,18 +42,22 @@ pub fn read_from(reader: impl Read, source: &str, options: &ReadOptions) -> Resu
     if input.peek(2)? == [0x1F, 0x8B] {
         input = input.gunzip();
     }
-    let mut sink = TableSink::default();
-    let layout = match find_format(&mut input, options.format)? {
-        Format::Csv => csv::read(input, options, &mut sink)?,
-        Format::Libsvm => libsvm::read(input, options, &mut sink)?,
-        Format::Npy => npy::read(input, options, &mut sink)?,
+    let mut collector = Collector::new(options);
+    match find_format(&mut input, options.format)? {
+        Format::Csv => {
+            let mut sink = TableSink::default();
+            let layout = csv::read(input, options, &mut sink)?;
+            return sink.finish(layout, source);
+        }
+        Format::Libsvm => libsvm::read(input, &mut collector)?,
+        Format::Npy => npy::read(input, &mut collector)?,
         Format::Parquet => {
             return Err(DataError::request(format!(
                 "{source}: Parquet files are not supported yet; save the table as CSV or .npy"
             )));
         }
-    };
-    sink.finish(layout, source)
+    }
+    collector.finish()
 }
 
 fn open_error(path: &str, error: io::Error) -> DataError {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rffnet::ColumnType;
+
 use crate::error::{DataError, shown};
 
 /// How [`read`](crate::read) reads a table.
@@ -13,10 +15,15 @@ use crate::error::{DataError, shown};
 /// | `target` | `None` | see [`ReadOptions::target`] |
 /// | `weight` | `None` | no weights |
 /// | `ignore` | empty | columns to leave out |
-/// | `header` | `None` | a CSV file has a header if its first row holds text |
-/// | `missing` | `false` | a missing cell is an error |
+/// | `categorical`, `numeric`, `date` | empty | columns whose type is not to be found out |
+/// | `keep` | empty | columns whose text is returned as it is written |
+/// | `header` | `None` | a CSV file has a header if its first row reads like one |
+/// | `delimiter` | `None` | found from the first lines of a CSV file |
+/// | `missing` | `false` | a gap in an input is an error |
+/// | `drop_missing_target` | `false` | a gap in the target is an error |
 /// | `columns` | `None` | LIBSVM: as many columns as the largest index |
 /// | `select` | [`Select::All`] | every other column is an input |
+/// | `memory` | `None` | a table may take 80 % of the memory that is available |
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// The format; `None` decides by file name, else by the first bytes.
@@ -28,15 +35,30 @@ pub struct ReadOptions {
     pub weight: Option<ColumnRef>,
     /// Columns to leave out.
     pub ignore: Vec<ColumnRef>,
+    /// Columns that are categories: every text and every number in them is a level.
+    pub categorical: Vec<ColumnRef>,
+    /// Columns that are numbers: whatever else stands in them counts as a gap.
+    pub numeric: Vec<ColumnRef>,
+    /// Columns that are dates or times: whatever else stands in them counts as a gap.
+    pub date: Vec<ColumnRef>,
+    /// Columns whose text is returned as it is written, in [`Table::kept`](crate::Table::kept). They may be inputs, the
+    /// target, or ignored.
+    pub keep: Vec<ColumnRef>,
     /// Whether the first row of a CSV file holds names; `None` finds out.
     pub header: Option<bool>,
-    /// Whether input cells may be missing: empty, `NA`, `NaN`, `null`, `?` or `.`, letter case aside. They
-    /// become NaN.
+    /// What separates the cells of a CSV file; a blank stands for runs of blanks and tabs. `None` finds out.
+    pub delimiter: Option<u8>,
+    /// Whether inputs may have gaps: cells that are empty or hold `?`, `.`, `-`, `NaN` or `#N/A`, and in columns of numbers
+    /// `NA`, `N/A`, `none` and `null`, letter case aside. They become NaN.
     pub missing: bool,
+    /// Whether rows without a target are dropped, rather than being an error.
+    pub drop_missing_target: bool,
     /// The number of columns of a LIBSVM file, which cannot tell it by itself.
     pub columns: Option<usize>,
     /// Which columns become inputs.
     pub select: Select,
+    /// The memory that the table may take, in bytes.
+    pub memory: Option<u64>,
 }
 
 /// Which columns become inputs.
@@ -52,6 +74,8 @@ pub enum Select {
         names: Vec<String>,
         /// Whether those are names from a file, rather than `x1..xd` made up for a file without names.
         named: bool,
+        /// What the model's columns hold, one per name; none if all are numbers. Cells are read as these types say.
+        types: Vec<ColumnType>,
     },
 }
 

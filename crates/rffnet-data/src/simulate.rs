@@ -116,6 +116,7 @@ impl Simulated {
             target_name: Some("y".to_string()),
             weight: None,
             source: self.name().to_string(),
+            ..Table::default()
         }
     }
 

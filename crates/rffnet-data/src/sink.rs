@@ -79,6 +79,7 @@ impl TableSink {
             target_name,
             weight: self.weight,
             source: source.to_string(),
+            ..Table::default()
         })
     }
 }

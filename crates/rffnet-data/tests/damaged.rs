@@ -147,7 +147,7 @@ fn options(chance: &mut Chance) -> ReadOptions {
         1 => options.target = Some("2".into()),
         2 => {
             let names = ["x1", "x2", "x3"].map(String::from).to_vec();
-            options.select = Select::Named { names, named: chance.below(2) == 0 };
+            options.select = Select::Named { names, named: chance.below(2) == 0, types: Vec::new() };
         }
         3 => options.header = Some(chance.below(2) == 0),
         4 => options.weight = Some("3".into()),

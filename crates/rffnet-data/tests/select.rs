@@ -6,7 +6,7 @@ use rffnet_data::{DataError, ReadOptions, Select, Table, read_from, write_npy};
 
 fn model(names: &[&str], named: bool) -> ReadOptions {
     let names = names.iter().map(|n| n.to_string()).collect();
-    ReadOptions { select: Select::Named { names, named }, ..ReadOptions::default() }
+    ReadOptions { select: Select::Named { names, named, types: Vec::new() }, ..ReadOptions::default() }
 }
 
 fn with_target(options: ReadOptions, target: &str) -> ReadOptions {

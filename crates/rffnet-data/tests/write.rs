@@ -15,6 +15,7 @@ fn table(names: &[&str], x: Vec<f32>, target: Column) -> Table {
         target_name: Some("y".into()),
         weight: None,
         source: "t".into(),
+        ..Table::default()
     }
 }
 

@@ -256,7 +256,7 @@ impl Compare {
             target: Some(column.clone()),
             weight: None,
             ignore: Vec::new(),
-            select: Select::Named { names: Vec::new(), named: false },
+            select: Select::Named { names: Vec::new(), named: false, types: Vec::new() },
             ..self.read_options(globals)
         };
         // The reader takes it for the target; the user does not.

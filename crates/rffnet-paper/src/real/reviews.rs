@@ -71,6 +71,7 @@ pub(super) fn read(reader: impl Read) -> Result<(Table, String), Error> {
         target_name: Some("target".into()),
         weight: None,
         source: "amazon".into(),
+        ..Table::default()
     };
     Ok((table, note))
 }

@@ -53,6 +53,7 @@ pub(super) fn read(path: &Path) -> Result<Table, Error> {
         target_name: Some("target".into()),
         weight: None,
         source: "powerplant".into(),
+        ..Table::default()
     })
 }
 
