@@ -147,7 +147,10 @@ pub(crate) fn fault_error(
                 if cell.is_empty() { "is empty".into() } else { format!("is missing ('{}')", shown(cell)) };
             match used {
                 Use::Input => format!("{place} {what}; fill it in, drop the row, or pass --missing mean"),
-                _ => format!("{place} {what}; fill it in or drop the row"),
+                Use::Target => {
+                    format!("{place} {what}; fill it in, drop the row, or pass --drop-missing-target")
+                }
+                Use::Weight => format!("{place} {what}; fill it in or drop the row"),
             }
         }
         Fault::Infinite => format!("{place} is infinite; write a finite number or drop the row{out}"),

@@ -27,6 +27,9 @@ pub(crate) enum Declared {
     Boolean,
     /// Days since the beginning of 2000.
     Date,
+    Money,
+    Percent,
+    DecimalComma,
 }
 
 /// Collects the blocks of one file, or of several with the same columns.
@@ -46,6 +49,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) kept: Vec<Vec<String>>,
     pub(crate) notes: Vec<String>,
     pub(crate) comments: usize,
+    /// Columns of the file whose names are made up because the header has none.
+    pub(crate) nameless: Vec<usize>,
     text_bytes: usize,
     kept_bytes: usize,
 }
@@ -76,6 +81,7 @@ impl<'a> Collector<'a> {
             kept: Vec::new(),
             notes: Vec::new(),
             comments: 0,
+            nameless: Vec::new(),
             text_bytes: 0,
             kept_bytes: 0,
         }
@@ -213,6 +219,12 @@ impl<'a> Collector<'a> {
                 *cell = PackedWide::text(codes.get(code as usize).copied().unwrap_or(NO_ROOM));
             }
         }
+    }
+
+    /// The place in the current file of a row that comes `at.row` rows after those that are here.
+    pub(crate) fn next_place(&self, at: At) -> At {
+        let (first, lines) = self.files.last().map_or((0, 0), |file| (file.first_row, file.lines));
+        At { row: (self.rows - first) as u64 + at.row, line: at.line.map(|line| lines + line) }
     }
 
     /// The file that a row of the table is from, and the row's place in it.

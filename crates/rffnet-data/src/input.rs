@@ -18,6 +18,7 @@ pub(crate) struct Input<'a> {
     source: String,
     gzip: bool,
     text: bool,
+    size: Option<u64>,
     /// Not asked again after its end: a terminal would wait for more.
     ended: bool,
 }
@@ -33,6 +34,7 @@ impl<'a> Input<'a> {
             source: source.to_string(),
             gzip: false,
             text: false,
+            size: None,
             ended: false,
         }
     }
@@ -55,11 +57,28 @@ impl<'a> Input<'a> {
         self.passed
     }
 
-    /// From here on the bytes must be text, perhaps behind a byte order mark: a NUL byte is an error.
-    pub(crate) fn expect_text(&mut self) -> Result<(), DataError> {
+    /// The number of bytes in all, where it is known and worth anything: not of compressed files.
+    pub(crate) fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Says how many bytes there are.
+    pub(crate) fn with_size(mut self, size: Option<u64>) -> Self {
+        self.size = size;
+        self
+    }
+
+    /// Passes over the byte order mark of UTF-8, if there is one.
+    pub(crate) fn pass_byte_order_mark(&mut self) -> Result<(), DataError> {
         if self.peek(3)? == b"\xEF\xBB\xBF" {
             self.consume(3);
         }
+        Ok(())
+    }
+
+    /// From here on the bytes must be text, perhaps behind a byte order mark: a NUL byte is an error.
+    pub(crate) fn expect_text(&mut self) -> Result<(), DataError> {
+        self.pass_byte_order_mark()?;
         self.text = true;
         self.refuse_nul(self.start)
     }
@@ -99,6 +118,25 @@ impl<'a> Input<'a> {
             self.consume(m);
             got += m;
         }
+        Ok(got)
+    }
+
+    /// Up to `n` further bytes at the end of `out`, as many as come at once, past the buffer where it is empty. Returns how
+    /// many came: none only at the end of the file.
+    pub(crate) fn append_directly(&mut self, n: usize, out: &mut Vec<u8>) -> Result<usize, DataError> {
+        if self.start < self.end {
+            let n = n.min(self.end - self.start);
+            out.extend_from_slice(&self.buffer[self.start..self.start + n]);
+            self.consume(n);
+            return Ok(n);
+        }
+        if self.ended {
+            return Ok(0);
+        }
+        let got = (&mut self.reader).take(n as u64).read_to_end(out);
+        let got = got.map_err(|e| self.read_error(e))?;
+        self.passed += got as u64;
+        self.ended = got < n;
         Ok(got)
     }
 

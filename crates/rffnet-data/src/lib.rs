@@ -43,15 +43,21 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod amounts;
 mod block;
 mod cell;
 mod collector;
 mod column;
 mod csv;
+mod dates;
 mod dictionary;
 mod error;
+mod facts;
+mod faults;
 mod finish;
 mod folds;
+mod ids;
+mod infer;
 mod input;
 mod layout;
 mod libsvm;
@@ -59,18 +65,18 @@ mod memory;
 mod names;
 mod npy;
 mod npy_header;
+mod number;
 mod open;
 mod options;
 mod packed;
 mod random;
-mod records;
 mod report;
 mod sample;
 mod simulate;
-mod sink;
 mod split;
 mod table;
 mod target;
+mod words;
 mod write;
 
 pub use column::{Column, Task};

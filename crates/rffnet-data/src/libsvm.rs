@@ -9,11 +9,11 @@ use crate::MAX_COLUMNS;
 use crate::block::Block;
 use crate::cell::{self, At, Fault, Use, classify, fault_error};
 use crate::collector::Collector;
+use crate::csv::not_utf8;
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role, resolve};
 use crate::options::{ColumnRef, ReadOptions, Select};
-use crate::records::not_utf8;
 
 /// No line of this format is longer: a million columns of 64 characters.
 const MAX_LINE: usize = 64 << 20;

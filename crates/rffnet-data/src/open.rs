@@ -9,7 +9,6 @@ use crate::error::{DataError, ErrorKind};
 use crate::input::{BLOCK, Input};
 use crate::names::nearest;
 use crate::options::{Format, ReadOptions};
-use crate::sink::TableSink;
 use crate::table::Table;
 use crate::{csv, libsvm, npy};
 
@@ -19,7 +18,7 @@ use crate::{csv, libsvm, npy};
 /// If the file cannot be read, is not a table, or does not hold what `options` ask for. See [`DataError`].
 pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
     if path == "-" {
-        return read_from(io::stdin().lock(), "standard input", options);
+        return read_input(Input::new(io::stdin().lock(), "standard input"), options);
     }
     // A directory can be opened like a file on some systems; it fails only when read.
     match std::fs::metadata(path) {
@@ -27,7 +26,11 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
             ErrorKind::Io,
             format!("'{}' is a directory; give a file in it", shown_path(path)),
         )),
-        Ok(_) => read_from(File::open(path).map_err(|e| open_error(path, e))?, path, options),
+        Ok(data) => {
+            let file = File::open(path).map_err(|e| open_error(path, e))?;
+            let size = Some(data.len()).filter(|_| data.is_file());
+            read_input(Input::new(file, path).with_size(size), options)
+        }
         Err(error) => Err(open_error(path, error)),
     }
 }
@@ -38,17 +41,17 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(reader: impl Read, source: &str, options: &ReadOptions) -> Result<Table, DataError> {
-    let mut input = Input::new(reader, source);
+    read_input(Input::new(reader, source), options)
+}
+
+fn read_input(mut input: Input<'_>, options: &ReadOptions) -> Result<Table, DataError> {
+    let source = input.source().to_string();
     if input.peek(2)? == [0x1F, 0x8B] {
         input = input.gunzip();
     }
     let mut collector = Collector::new(options);
     match find_format(&mut input, options.format)? {
-        Format::Csv => {
-            let mut sink = TableSink::default();
-            let layout = csv::read(input, options, &mut sink)?;
-            return sink.finish(layout, source);
-        }
+        Format::Csv => csv::read(input, &mut collector)?,
         Format::Libsvm => libsvm::read(input, &mut collector)?,
         Format::Npy => npy::read(input, &mut collector)?,
         Format::Parquet => {

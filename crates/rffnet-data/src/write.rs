@@ -5,9 +5,11 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rffnet::ColumnType;
 use rffnet::text::plural;
 
 use crate::column::Column;
+use crate::dates::iso;
 use crate::options::Format;
 use crate::table::Table;
 
@@ -67,7 +69,11 @@ pub fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
         for (i, &v) in table.row(r).iter().enumerate() {
             push_delimiter(&mut line, i);
             // A single empty cell would be a blank line.
-            if v.is_nan() && names.len() == 1 { line.push_str("NaN") } else { push_f32(&mut line, v) }
+            if v.is_nan() && names.len() == 1 {
+                line.push_str("NaN");
+            } else {
+                push_typed(&mut line, v, table.column_type(i));
+            }
         }
         if let Some(weight) = table.weight.as_ref().and_then(|w| w.get(r)) {
             push_delimiter(&mut line, table.columns());
@@ -89,6 +95,24 @@ pub fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// A cell as its type reads it: levels by their text, dates as `2024-01-31`. A level that is unknown is nothing.
+fn push_typed(line: &mut String, v: f32, of: &ColumnType) {
+    match of {
+        _ if v.is_nan() => {}
+        ColumnType::Number => push_f32(line, v),
+        ColumnType::Boolean => line.push_str(if v == 0.0 { "false" } else { "true" }),
+        ColumnType::Category { levels } => {
+            // A negative number is no index: it becomes one that does not exist.
+            let level = if v < 0.0 { None } else { levels.get(v as usize) };
+            line.push_str(&level.map_or("".into(), |level| csv_cell(level)));
+        }
+        ColumnType::Date => match iso(v) {
+            Some(date) => line.push_str(&date),
+            None => push_f32(line, v),
+        },
+    }
+}
+
 fn push_delimiter(line: &mut String, column: usize) {
     if column > 0 {
         line.push(',');
@@ -97,8 +121,8 @@ fn push_delimiter(line: &mut String, column: usize) {
 
 /// A text as a cell of a CSV file, in quotes where it needs them.
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    let special = |c: char| matches!(c, ',' | ';' | '\t' | '"' | '\n' | '\r');
-    if text.is_empty() || text.contains(special) || text.trim() != text {
+    let special = |c: char| matches!(c, ',' | ';' | '|' | '\t' | '"' | '\n' | '\r');
+    if text.is_empty() || text.contains(special) || text.starts_with('#') || text.trim() != text {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
     } else {
         text.into()
@@ -147,12 +171,24 @@ fn refuse_weights(table: &Table) -> io::Result<()> {
     }
 }
 
+fn refuse_types(table: &Table) -> io::Result<()> {
+    match table.types.iter().position(|of| *of != ColumnType::Number) {
+        None => Ok(()),
+        Some(j) => Err(refused(format!(
+            "column '{}' is a {}, which only CSV can hold; choose a name ending in .csv",
+            table.names.get(j).map_or("", String::as_str),
+            table.column_type(j).name()
+        ))),
+    }
+}
+
 /// Writes `label index:value ...` with zeros left out; the label of a table without a target is 0.
 ///
 /// # Errors
-/// If `out` fails, or the table has weights or a text target.
+/// If `out` fails, or the table has weights, a text target, or columns of another type than numbers.
 pub fn write_libsvm(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     refuse_weights(table)?;
+    refuse_types(table)?;
     let target = number_target(table)?;
     let mut line = String::new();
     for r in 0..table.rows {
@@ -172,9 +208,10 @@ pub fn write_libsvm(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 /// Writes one array of 64-bit floats, the target last: 32 bits would round the target.
 ///
 /// # Errors
-/// If `out` fails, or the table has weights or a text target.
+/// If `out` fails, or the table has weights, a text target, or columns of another type than numbers.
 pub fn write_npy(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     refuse_weights(table)?;
+    refuse_types(table)?;
     let target = number_target(table)?;
     let columns = table.columns() + usize::from(target.is_some());
     let shape = format!("({}, {columns})", table.rows);

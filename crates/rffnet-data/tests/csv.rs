@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use rffnet::OwnedTarget;
-use rffnet_data::{Column, DataError, ErrorKind, ReadOptions, Table, Task, read_from};
+use rffnet_data::{Column, ColumnKind, DataError, ErrorKind, ReadOptions, Table, Task, read_from};
 
 fn options() -> ReadOptions {
     ReadOptions::default()
@@ -100,15 +100,28 @@ fn numbers_in_all_their_forms() {
 }
 
 #[test]
-fn empty_names_are_made_up_and_double_ones_refused() {
+fn empty_names_are_made_up_and_double_ones_told_apart() {
     assert_eq!(read(",a,\n1,2,3\n", &options()).unwrap().names, ["x1", "a", "x3"]);
-    fails("a,b,a\n1,2,3\n", &options(), &["the name 'a' twice"]);
+    let table = read("a,b,a\n1,2,3\n", &options()).unwrap();
+    assert_eq!((table.names.join(" "), table.notes.len()), ("a b a.1".to_string(), 1));
+    assert!(table.notes[0].contains("the name 'a' twice"), "{:?}", table.notes);
+    fails("a,b,a\n1,2,3\n", &target("a"), &["the name 'a' twice", "rename one"]);
 }
 
 #[test]
 fn missing_cells() {
     let text = "a,b,y\n1,,0\nNA,2,1\n3,?,0\n";
-    fails(text, &target("y"), &["row 1 (line 2), column 'b' is empty", "--missing mean"]);
+    fails("a,b,y\n1,,0\n2,2,1\n", &target("y"), &["row 1 (line 2), column 'b' is empty", "--missing mean"]);
+    fails(
+        text,
+        &target("y"),
+        &[
+            "2 columns cannot be used as they are",
+            "column 'a' has gaps (first in row 2 (line 3); 1 of 3 cells)",
+            "column 'b' has gaps (first in row 1 (line 2); 2 of 3 cells)",
+            "pass --missing mean",
+        ],
+    );
     let table = read(text, &ReadOptions { missing: true, ..target("y") }).unwrap();
     let shown: Vec<String> = table.x.iter().map(f32::to_string).collect();
     assert_eq!(shown.join(" "), "1 NaN NaN 2 3 NaN");
@@ -131,7 +144,12 @@ fn text_in_a_column_of_numbers() {
     fails(
         "a,b\n1,2\n3,oops\n5,6\n",
         &options(),
-        &["row 2 (line 3), column 'b' holds 'oops', which is not a number", "--ignore b"],
+        &[
+            "row 2 (line 3), column 'b' holds 'oops', which is not a number (1 of 3 cells is not)",
+            "pass --numeric b --missing mean to count such cells as gaps",
+            "--categorical b",
+            "--ignore b",
+        ],
     );
     fails("a,b\n1,x\n3,4\n", &options(), &["row 1 (line 2), column 'b' holds 'x'"]);
     let long = format!("a,b\n1,2\n3,{}\n", "z".repeat(500));
@@ -141,35 +159,17 @@ fn text_in_a_column_of_numbers() {
 }
 
 #[test]
-fn columns_of_text() {
-    let text = "age,sex,home city\n1,m,Rio\n2,f,Oslo\n";
-    fails(
-        text,
-        &options(),
-        &["columns 'sex' and 'home city' hold text", "--ignore sex --ignore 'home city'"],
-    );
-    let ignore = vec!["sex".into(), "3".into()];
-    assert_eq!(read(text, &ReadOptions { ignore, ..options() }).unwrap().names, ["age"]);
-    let one = ReadOptions { ignore: vec!["home city".into()], ..options() };
-    let sentence = "t.csv: column 'sex' holds text; text columns are not supported yet: encode it as \
-        numbers, or leave it out with --ignore sex";
-    assert_eq!(read(text, &one).unwrap_err().to_string(), sentence);
-    let missing = ReadOptions { missing: true, ..options() };
-    fails("a,b\n1,NA\n2,x\n3,?\n4,y\n", &missing, &["column 'b' holds text"]);
-    let many = format!(
-        "{}\n{}\n",
-        (0..20).map(|i| format!("c{i}")).collect::<Vec<_>>().join(","),
-        ["t"; 20].join(",")
-    );
-    fails(&many, &options(), &["'c4' and 15 more hold text", "--ignore c4 ..."]);
-}
-
-#[test]
 fn decimal_commas() {
-    let advice = "write numbers with a decimal point";
-    fails("a;b\n1,5;2\n", &options(), &["row 1 (line 2), column 'a' holds '1,5'", advice]);
-    fails("1,5;2,5\n3,5;4\n", &options(), &["row 1 (line 1), column 'x1' holds '1,5'", advice]);
-    fails("a,b\n\"1,234.5\",2\n", &options(), &["thousands"]);
+    let table = read("a;b\n1,5;2\n-0,25;3\n", &options()).unwrap();
+    assert_eq!(
+        (table.x.as_slice(), table.report[0].kind),
+        (&[1.5, 2.0, -0.25, 3.0][..], ColumnKind::DecimalComma)
+    );
+    let table = read("1,5;2,5\n3,5;4\n", &options()).unwrap();
+    assert_eq!((table.x.as_slice(), numbers(&table)), (&[1.5, 3.5][..], &[2.5, 4.0][..]));
+    let table = read("a,b\n\"1,234.5\",2\n", &options()).unwrap();
+    assert_eq!((table.x.as_slice(), table.report[0].kind), (&[1234.5, 2.0][..], ColumnKind::Money));
+    fails("a;b\n1,5;2\n2.5;3\n", &options(), &["column 'a' holds '1,5'"]);
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn text_targets() {
     let expected = OwnedTarget::Labels { codes: vec![1, 0, 1], classes: vec!["no".into(), "yes".into()] };
     assert_eq!(table.target.unwrap().to_target(Task::Auto).unwrap(), expected);
     assert!(read("a,y\n1,True\n2,True\n", &target("y")).unwrap().target.unwrap().is_classification());
-    fails("a,y\n1,1\n2,2\n3,x\n4,4\n", &target("y"), &["row 3 (line 4), target column 'y' holds 'x'"]);
+    fails("a,y\n1,1\n2,2.5\n3,x\n4,4\n", &target("y"), &["row 3 (line 4), target column 'y' holds 'x'"]);
 }
 
 #[test]
