@@ -7,7 +7,6 @@ use rffnet::scores::Scores;
 use serde::{Deserialize, Serialize};
 
 use crate::apart::peak_mb;
-use crate::impute::impute;
 use crate::source::read_pair;
 use crate::{Error, ModelSpec, Source};
 
@@ -72,11 +71,10 @@ pub fn run(job: &Job) -> Outcome {
 }
 
 fn work(job: &Job) -> Result<Outcome, Error> {
-    let (mut train, mut test) = read_pair(&job.train, &job.test)?;
+    let (train, test) = read_pair(&job.train, &job.test)?;
     if train.table.rows == 0 || test.table.rows == 0 {
         return Err(Error::new("there are no rows to learn from, or none to be scored on"));
     }
-    impute(&mut train, &mut test);
     let (data, held) = (train.data()?, test.data()?);
     let begun = Instant::now();
     let fitted = job.fit(&data)?;

@@ -27,8 +27,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod apart;
+mod encode;
 mod error;
-mod impute;
 mod job;
 mod snapshot;
 mod source;
@@ -36,6 +36,7 @@ mod spec;
 mod summary;
 
 pub use apart::{JOB, answer, run_apart};
+pub use encode::Preparation;
 pub use error::Error;
 pub use job::{Job, Outcome, run};
 pub use snapshot::{read_snapshot, write_snapshot};

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use rffnet::{Data, OwnedTarget, Target};
+use rffnet::{ColumnType, Data, OwnedTarget, Target};
 use rffnet_data::{Sample, Table};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,8 @@ struct Header {
     rows: usize,
     names: Vec<String>,
     positional: bool,
+    /// What the columns hold; empty where all are numbers.
+    types: Vec<ColumnType>,
     /// None for numbers.
     classes: Option<Vec<String>>,
     weight: bool,
@@ -46,6 +48,7 @@ fn write(path: &Path, data: &Data<'_>) -> io::Result<()> {
         rows: data.x.rows(),
         names: (0..data.x.columns()).map(|j| data.name(j)).collect(),
         positional: data.positional || data.names.is_none(),
+        types: data.types.unwrap_or_default().to_vec(),
         classes,
         weight: data.weight.is_some(),
     };
@@ -82,6 +85,9 @@ pub fn read_snapshot(path: &Path, rows: Option<&[usize]>) -> Result<Sample, Erro
     let header: Header = serde_json::from_slice(&header).map_err(|_| damaged())?;
     let (n, d) = (header.rows as u64, header.names.len() as u64);
     let wide = if header.classes.is_some() { 4 } else { 8 };
+    if !(header.types.is_empty() || header.types.len() == header.names.len()) {
+        return Err(damaged());
+    }
     let per_row = 4 * d + wide + 4 * u64::from(header.weight);
     let start = MAGIC.len() as u64 + 8 + length;
     if n.checked_mul(per_row).and_then(|bytes| bytes.checked_add(start)) != Some(size) {
@@ -118,6 +124,7 @@ pub fn read_snapshot(path: &Path, rows: Option<&[usize]>) -> Result<Sample, Erro
         target_name: None,
         weight: weight.transpose().map_err(failed)?,
         source: shown.to_string(),
+        types: header.types,
         ..Table::default()
     };
     Ok(Sample { table, target })
@@ -163,15 +170,18 @@ mod tests {
         let x: Vec<f32> = (0..40).map(|i| i as f32 / 3.0).collect();
         let (names, weight) = (["a".to_string(), "b".into()], [0.5f32; 20]);
         let y: Vec<f64> = (0..20).map(|i| f64::from(i).sqrt()).collect();
+        let types = [ColumnType::Date, ColumnType::Category { levels: vec!["only".into()] }];
         let data = Data {
             names: Some(&names),
             weight: Some(&weight),
+            types: Some(&types),
             ..Data::new(Matrix::new(&x, 20, 2).unwrap(), Target::Values { values: &y, outputs: 1 })
         };
         write_snapshot(&path, &data).unwrap();
         let all = read_snapshot(&path, None).unwrap();
         assert_eq!((&all.table.x, &all.table.names[..]), (&x, &names[..]));
         assert_eq!(all.target, y.clone().into());
+        assert_eq!(all.table.types, types);
         let part = read_snapshot(&path, Some(&[7, 3, 19])).unwrap();
         assert_eq!(part.table.x, [14, 15, 6, 7, 38, 39].map(|i| x[i]));
         assert_eq!(part.target, vec![y[7], y[3], y[19]].into());

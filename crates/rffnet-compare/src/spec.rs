@@ -7,6 +7,7 @@ use rffnet_baselines::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::encode::Preparation;
 use crate::{Error, Job};
 
 rffnet::named_enum! {
@@ -130,12 +131,15 @@ impl ModelSpec {
                 self.kind
             )));
         }
-        let model = rffnet_baselines::fit(method.as_ref(), data, &Options { seed, memory_limit })?;
+        let (preparation, rows) = Preparation::fit(data, seed)?;
+        let x = Matrix::new(&rows, data.x.rows(), preparation.width())?;
+        let encoded = Data { x, names: None, types: None, ..*data };
+        let model = rffnet_baselines::fit(method.as_ref(), &encoded, &Options { seed, memory_limit })?;
         let classes = match data.y {
             Target::Values { .. } => None,
             Target::Labels { classes, .. } => Some(classes.len()),
         };
-        Ok(Fitted::Baseline { model, classes })
+        Ok(Fitted::Baseline { preparation, model, classes })
     }
 
     /// The baseline; none for rffnet itself.
@@ -184,6 +188,8 @@ pub enum Fitted {
     Rffnet(Box<rffnet::Model>),
     /// Any other.
     Baseline {
+        /// How its rows are encoded.
+        preparation: Preparation,
         /// What was trained.
         model: rffnet_baselines::Model,
         /// The number of classes; none for numbers.
@@ -194,12 +200,15 @@ pub enum Fitted {
 impl Fitted {
     /// Predictions for rows, all finite.
     pub fn predict(&self, x: Matrix<'_>) -> Result<Prediction, Error> {
-        let (prediction, per_row) = match self {
+        let (preparation, model, classes) = match self {
             Fitted::Rffnet(model) => return Ok(Prediction::of(model, x)?),
-            Fitted::Baseline { model, classes: None } => {
-                (Prediction::Values(model.predict(x)?), model.outputs())
-            }
-            Fitted::Baseline { model, classes: Some(classes) } => {
+            Fitted::Baseline { preparation, model, classes } => (preparation, model, classes),
+        };
+        let rows = preparation.apply(x);
+        let x = Matrix::new(&rows, x.rows(), preparation.width())?;
+        let (prediction, per_row) = match classes {
+            None => (Prediction::Values(model.predict(x)?), model.outputs()),
+            Some(classes) => {
                 let prediction = match model.probabilities(x)? {
                     Some(p) => Prediction::Probabilities(p),
                     // One number speaks for the second of two classes.
@@ -223,7 +232,9 @@ impl Fitted {
     pub fn relevances(&self) -> Option<Vec<f64>> {
         match self {
             Fitted::Rffnet(model) => Some(model.relevances().into_iter().map(f64::from).collect()),
-            Fitted::Baseline { model, .. } => model.relevances(),
+            Fitted::Baseline { preparation, model, .. } => {
+                model.relevances().map(|encoded| preparation.largest(&encoded))
+            }
         }
     }
 

@@ -24,6 +24,7 @@ impl Sample {
             weight: table.weight.as_deref(),
             names: Some(&table.names),
             positional: !table.has_names,
+            types: (!table.types.is_empty()).then_some(&table.types),
             ..Data::new(table.matrix()?, self.target.view())
         })
     }

@@ -18,22 +18,28 @@
 //! | output, classification | `label` | int64 if all classes are whole numbers, else string | N | |
 //! | | `probabilities` | float | N x classes | in the order of [`Model::classes`] |
 //!
-//! The metadata hold `task`, `kernel`, and as JSON lists `feature_names` and `classes`. Operators are those of
+//! A table is one matrix of numbers: a category is the index of its level in the model's list (-1 for any other), a date the days
+//! since 2000-01-01, a boolean 0 or 1, a gap NaN.
+//!
+//! The metadata hold `task`, `kernel`, and as JSON lists `feature_names`, `classes` and, for each column, the `levels` of a category
+//! or null. Operators are those of
 //! `ai.onnx`, version 17. The same model gives the same bytes.
 //!
 //! The graph computes as the model does: cosines in 32 bits, what follows the average over the members of the ensemble
 //! in 64. Sums may be rounded in another order, so results agree to some 1e-6 of the target's spread, and less well
 //! where relevances or rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a
-//! row: a missing cell (unless the model was fitted with `missing = mean`) and an infinite one make predictions and
+//! row: a missing cell (of a model that was fitted with `missing = error`) and an infinite one make predictions and
 //! probabilities NaN where the model looks at that column, and a label then means nothing. In a column that is clipped,
 //! soft-clipped or has a Yeo-Johnson transform, an infinite cell is a very large one.
 #![deny(missing_docs)]
 
+mod encode;
 mod graph;
 mod proto;
 
-use rffnet::{ColumnTransform, Error, Link, MemberTensors, Missing, Model, Task, YeoJohnson};
+use rffnet::{ColumnTransform, ColumnType, Error, Link, MemberTensors, Missing, Model, Task, YeoJohnson};
 
+use crate::encode::encoded;
 use crate::graph::{Dim, Graph, Type, Value};
 
 /// Protobuf's limit for one message.
@@ -43,18 +49,21 @@ const LARGEST: usize = i32::MAX as usize;
 pub fn to_onnx(model: &Model) -> Result<Vec<u8>, Error> {
     let mut graph = Graph::default();
     let x = graph.input("X", Type::Float, &[Dim::Rows, Dim::Fixed(model.feature_names().len())]);
-    let z = transformed(&mut graph, model, &x);
+    let encoded = encoded(&mut graph, model, &x);
+    let z = transformed(&mut graph, model, &encoded);
     let decision = decision(&mut graph, model, &z);
     match model.task() {
         Task::Regression => predictions(&mut graph, model, &decision),
         Task::Classification => classes(&mut graph, model, &decision),
     }
     let list = |texts: &[String]| serde_json::Value::from(texts).to_string();
+    let levels: Vec<Option<&[String]>> = model.column_types().map(ColumnType::levels).collect();
     let properties = [
         ("task", model.task().to_string()),
         ("kernel", model.kernel().into()),
         ("feature_names", list(model.feature_names())),
         ("classes", list(model.classes())),
+        ("levels", serde_json::json!(levels).to_string()),
     ];
     let bytes = graph.into_bytes("A kernel machine of random Fourier features.", &properties);
     if bytes.len() > LARGEST {
@@ -76,7 +85,7 @@ fn transformed(graph: &mut Graph, model: &Model, x: &Value) -> Value {
     let z = graph.node("Mul", &[&centred, &inverse], "standardised");
     let mut v =
         if columns.iter().any(|c| c.power.is_some()) { yeo_johnson(graph, columns, &z) } else { z.clone() };
-    if model.plan().common.missing == Missing::Mean {
+    if model.plan().common.missing != Missing::Error {
         let zero = graph.floats("zero", &[], &[0.0]);
         let missing = graph.node("IsNaN", &[&z], "missing");
         v = graph.node("Where", &[&missing, &zero, &v], "filled");
@@ -143,7 +152,7 @@ fn soft_clip(graph: &mut Graph, columns: &[ColumnTransform], z: &Value) -> Value
 
 /// The average of the members in units of the target, kept within the guard: `N x k`, 64 bits.
 fn decision(graph: &mut Graph, model: &Model, z: &Value) -> Value {
-    let (d, k) = (model.feature_names().len(), model.outputs());
+    let (d, k) = (model.encoder().width(), model.outputs());
     // A column before the first, of ones.
     let ones = [graph.integers("before", &[0, 1, 0, 0]), graph.floats("one", &[], &[1.0])];
     let mut terms: Vec<Value> =
@@ -191,7 +200,7 @@ fn cosines(
     let named = |what: &str| format!("{what}{n}");
     let (support, s, k) = (member.support(), model.random_features(), model.outputs());
     let mut x = z.clone();
-    if support.len() < model.feature_names().len() {
+    if support.len() < model.encoder().width() {
         let columns: Vec<i64> = support.iter().map(|&j| j as i64).collect();
         let columns = graph.integers(&named("support"), &columns);
         x = graph.node_with("Gather", &[&x, &columns], &[("axis", 1)], &named("supported"));

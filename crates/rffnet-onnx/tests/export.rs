@@ -5,8 +5,8 @@ mod common;
 use common::read::{self, Cells, Tensor};
 use common::run::run;
 use rffnet::{
-    Data, Effort, Fit, Kernel, LossKind, Matrix, Missing, Model, Params, Preset, SolverKind, SpectrumMode,
-    Target,
+    ColumnType, Data, Effort, Fit, Kernel, LossKind, Matrix, Missing, Model, Params, Preset, SolverKind,
+    SpectrumMode, Target,
 };
 
 const COLUMNS: usize = 4;
@@ -168,7 +168,7 @@ fn skewed(params: &Params, gaps: bool) -> read::Model {
 
 #[test]
 fn skewed_columns_have_a_yeo_johnson_transform() {
-    let graph = skewed(&quick(), false);
+    let graph = skewed(&quick().missing(Missing::Error), false);
     assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 0));
     assert!(graph.constants["soft_clip"].numbers()[1] > 0.0, "long tails are soft-clipped as well");
     let power = graph.constants["power"].numbers();
@@ -183,6 +183,40 @@ fn missing_values_of_transformed_columns_are_the_mean() {
     assert_eq!((occurrences(&graph, "Pow"), occurrences(&graph, "IsNaN")), (1, 1));
 }
 
+/// Levels of a few and of many, dates, gaps in any of them, and levels that the model does not know.
+#[test]
+fn encoded_columns() {
+    let category = |n: usize| ColumnType::Category { levels: (0..n).map(|l| format!("level {l}")).collect() };
+    let types = [category(3), category(30), ColumnType::Date, category(2)];
+    let cell = |i: usize| -> [f32; 4] {
+        let k = i * 7919 % 1000;
+        let gap = |rows: usize, v: f32| if (i + rows).is_multiple_of(rows) { f32::NAN } else { v };
+        [
+            gap(9, (k % 3) as f32),
+            gap(11, (k % 30) as f32),
+            gap(13, 9000.0 + i as f32 * 2.25),
+            gap(7, (k % 2) as f32),
+        ]
+    };
+    let x: Vec<f32> = (0..600).flat_map(cell).collect();
+    let y: Vec<f64> = (0..600).map(|i| (i * 7919 % 1000 % 30) as f64 + f64::from(i as u32) / 100.0).collect();
+    let data = Data {
+        types: Some(&types),
+        ..Data::new(
+            Matrix::new(&x, 600, COLUMNS).expect("a matrix"),
+            Target::Values { values: &y, outputs: 1 },
+        )
+    };
+    let model = Fit::new(&quick()).run(&data).expect("a fit");
+    let graph = exported(&model);
+    let mut new = x[..400].to_vec();
+    (new[0], new[5], new[8], new[11]) = (-1.0, 99.0, 7.0, -1.0);
+    let outputs = run(&graph, tensor(&new));
+    let expected = model.predict(Matrix::new(&new, 100, COLUMNS).expect("a matrix")).expect("predicts");
+    assert!(largest_difference(outputs["prediction"].numbers(), &expected) < 1e-3);
+    assert!(graph.properties["levels"].starts_with(r#"[["level 0","level 1","level 2"],["#));
+}
+
 #[test]
 fn several_outputs() {
     regression(&quick(), 3, signal, false);
@@ -190,7 +224,7 @@ fn several_outputs() {
 
 #[test]
 fn the_paper_preset_has_no_guard() {
-    let params = Params::new().preset(Preset::Paper).epochs(5).random_features(50);
+    let params = Params::new().preset(Preset::Paper).epochs(5).random_features(50).missing(Missing::Error);
     let (_, graph) = regression(&params, 1, signal, false);
     assert_eq!((occurrences(&graph, "Max"), occurrences(&graph, "IsNaN")), (0, 0));
 }

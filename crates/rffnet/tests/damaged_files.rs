@@ -7,7 +7,9 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Xorshift, classification, codes, fit, names, normal_rows, quick, regression, target};
+use common::{
+    Xorshift, classification, codes, fit, names, normal_rows, quick, regression, target, without_checksum,
+};
 use rffnet::{ColumnType, Data, Error, Matrix, Model, SolverKind};
 
 /// The system's allocator, remembering the largest request.
@@ -71,15 +73,6 @@ fn seeds() -> Vec<Vec<u8>> {
 
 fn category(levels: usize) -> ColumnType {
     ColumnType::Category { levels: (0..levels).map(|l| format!("l{l}")).collect() }
-}
-
-/// The same file as one of format 1, which has no checksum: so damage gets past that check, too.
-fn without_checksum(bytes: &[u8]) -> Vec<u8> {
-    let format = br#"\"format\":2"#;
-    let at = bytes.windows(format.len()).position(|window| window == format).unwrap();
-    let mut bytes = bytes.to_vec();
-    bytes[at + format.len() - 1] = b'1';
-    bytes
 }
 
 fn header_length(bytes: &[u8]) -> usize {

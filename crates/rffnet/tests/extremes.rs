@@ -215,17 +215,20 @@ fn missing_and_infinite_cells_are_refused_by_row_and_column() {
     let mut x = normal_rows(30, 3, 79);
     let y = target(&x, 3, |r| r[0] as f64);
     let columns = names(&["a", "b", "c"]);
-    let model = fit(&quick(), &Data { names: Some(&columns), ..regression(&x, 3, &y) });
+    let strict = quick().missing(Missing::Error);
+    let model = fit(&strict, &Data { names: Some(&columns), ..regression(&x, 3, &y) });
+    let lenient = fit(&quick(), &regression(&x, 3, &y));
     x[3 * 4 + 1] = f32::NAN;
     x[3 * 9 + 2] = f32::NAN;
+    assert!(lenient.predict(matrix(&x, 3)).unwrap().iter().all(|v| v.is_finite()));
     let data = Data { names: Some(&columns), ..regression(&x, 3, &y) };
-    let text = refusal(&quick(), &data);
-    assert!(text.starts_with("row 5, column 'b' is missing; ") && text.contains("missing = mean"), "{text}");
+    let text = refusal(&strict, &data);
+    assert!(text.starts_with("row 5, column 'b' is missing; ") && text.contains("missing = auto"), "{text}");
     let text = sentence(model.predict(matrix(&x, 3)));
     assert!(text.starts_with("row 5, column 'b' is missing"), "{text}");
     for bad in [f32::INFINITY, f32::NEG_INFINITY] {
         x[3 * 2] = bad;
-        for missing in [Missing::Error, Missing::Mean] {
+        for missing in [Missing::Auto, Missing::Error, Missing::Mean] {
             let text = refusal(&quick().missing(missing), &regression(&x, 3, &y));
             assert!(text.starts_with("row 3, column 'x1' is ") && text.contains("inf"), "{text}");
         }

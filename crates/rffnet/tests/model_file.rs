@@ -8,6 +8,7 @@ use std::path::Path;
 
 use common::{
     bits, classification, codes, fit, matrix, names, normal_rows, quick, regression, sentence, target,
+    without_checksum,
 };
 use rffnet::{Data, Error, LossKind, Model, Params, SolverKind, Target, write_file};
 use safetensors::SafeTensors;
@@ -121,7 +122,8 @@ fn the_file_is_what_its_documentation_says() {
     let (_, header) = SafeTensors::read_metadata(&bytes).unwrap();
     let card: serde_json::Value =
         serde_json::from_str(&header.metadata().as_ref().unwrap()["rffnet"]).unwrap();
-    assert_eq!((&card["format"], &card["task"]), (&1.into(), &"classification".into()));
+    assert_eq!((&card["format"], &card["task"]), (&2.into(), &"classification".into()));
+    assert_eq!(card["checksum"].as_str().map(str::len), Some(16));
     assert_eq!(card["guard"], serde_json::json!([]));
 }
 
@@ -203,7 +205,7 @@ fn several_networks_in_one_file_are_averaged() {
     let y = target(&x, 3, |r| (r[0] as f64).sin());
     let members: Vec<Model> =
         (0..3).map(|seed| fit(&quick().seed(seed).random_features(9), &regression(&x, 3, &y))).collect();
-    let files: Vec<Vec<u8>> = members.iter().map(|m| m.to_bytes().unwrap()).collect();
+    let files: Vec<Vec<u8>> = members.iter().map(|m| without_checksum(&m.to_bytes().unwrap())).collect();
     let model = Model::from_bytes(&committee(&files)).unwrap();
     assert_eq!(model.committee(), 3);
     let rows = matrix(&x, 3);
@@ -222,8 +224,9 @@ fn several_networks_in_one_file_are_averaged() {
     assert!(model.restricted(&[]).relevances().iter().all(|&r| r == 0.0));
 }
 
-/// Replaces text in the header and corrects its length.
+/// Replaces text in the header of a file of format 1 and corrects its length.
 fn edit(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let bytes = &without_checksum(bytes);
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
     assert!(header.contains(from), "{from} is not in {header}");
@@ -236,11 +239,11 @@ fn another_format_is_refused_with_advice() {
     let (models, _) = models();
     let bytes = models[0].1.to_bytes().unwrap();
     assert!(Model::from_bytes(&edit(&bytes, "rffnet", "rffnet")).is_ok());
-    for newer in ["2", "4294967295"] {
+    for newer in ["3", "4294967295"] {
         let text =
             sentence(Model::from_bytes(&edit(&bytes, r#"\"format\":1"#, &format!(r#"\"format\":{newer}"#))));
         assert!(
-            text.contains(&format!("has format {newer}, but this version reads formats 1 to 1; update")),
+            text.contains(&format!("has format {newer}, but this version reads formats 1 to 2; update")),
             "{text}"
         );
     }
@@ -282,6 +285,7 @@ fn a_file_that_contradicts_itself_is_called_damaged() {
         let text = sentence(Model::from_bytes(&edit(&bytes, from, to)));
         assert!(text.contains("the model file is damaged") && text.contains("rffnet fit"), "{from}: {text}");
     }
+    let bytes = without_checksum(&bytes);
     let file = SafeTensors::deserialize(&bytes).unwrap();
     for (name, tensor) in file.tensors() {
         for bad in [f64::NAN, f64::INFINITY] {
@@ -295,6 +299,23 @@ fn a_file_that_contradicts_itself_is_called_damaged() {
             assert!(text.contains(&format!("tensor '{name}' is not finite")), "{text}");
         }
     }
+}
+
+/// Any flipped bit is noticed, also where the file would still be one.
+#[test]
+fn the_checksum_notices_every_flipped_bit() {
+    let (models, _) = models();
+    let bytes = models[0].1.to_bytes().unwrap();
+    for bit in (0..8 * bytes.len()).step_by(7) {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let read = Model::from_bytes(&flipped);
+        assert!(read.is_err(), "bit {bit}");
+    }
+    let mut last = bytes.clone();
+    *last.last_mut().unwrap() ^= 1;
+    let text = sentence(Model::from_bytes(&last));
+    assert!(text.contains("its checksum does not fit"), "{text}");
 }
 
 #[test]

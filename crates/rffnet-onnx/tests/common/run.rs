@@ -67,6 +67,8 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Max" => broadcast(inputs, f64::max),
         "Min" => broadcast(inputs, f64::min),
         "Cos" => a.map(f64::cos),
+        "Sin" => a.map(f64::sin),
+        "Floor" => a.map(f64::floor),
         "Exp" => a.map(f64::exp),
         "IsNaN" => a.map(|v| v.is_nan().into()),
         "Where" => {
@@ -76,7 +78,7 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
             Tensor::of(&all.shape, choose.map(|(&c, (&yes, &no))| if c != 0.0 { yes } else { no }).collect())
         }
         "Cast" => match attribute("to") {
-            Some(1 | 11) => a.clone(), // all numbers are f64 here
+            Some(1 | 7 | 11) => a.clone(), // all numbers are f64 here
             other => panic!("a cast to {other:?}"),
         },
         "Identity" => a.clone(),
@@ -114,6 +116,13 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
             };
             Tensor::of(&a.shape[..1], a.numbers().chunks(a.rows().1).map(first_largest).collect())
         }
+        "Concat" => {
+            assert_eq!(attribute("axis"), Some(1));
+            let width = inputs.iter().map(|t| t.rows().1).sum();
+            let row =
+                |row: usize| inputs.iter().flat_map(move |t| &t.numbers()[row * t.rows().1..][..t.rows().1]);
+            Tensor::of(&[a.rows().0, width], (0..a.rows().0).flat_map(row).copied().collect())
+        }
         "Gather" => gather(a, inputs[1], attribute("axis")),
         other => panic!("operator {other}"),
     }
@@ -129,6 +138,11 @@ fn gather(a: &Tensor, at: &Tensor, axis: Option<u64>) -> Tensor {
         },
         (Some(0), Cells::Numbers(numbers), 1) => {
             Tensor::of(&[at.len()], at.iter().map(|&i| numbers[i]).collect())
+        }
+        (Some(0), Cells::Numbers(numbers), 2) => {
+            let d = a.rows().1;
+            let row = |&i: &usize| &numbers[i * d..(i + 1) * d];
+            Tensor::of(&[at.len(), d], at.iter().flat_map(row).copied().collect())
         }
         (Some(1), Cells::Numbers(numbers), 2) => {
             let (n, d) = a.rows();

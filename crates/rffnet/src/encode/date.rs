@@ -28,7 +28,8 @@ impl DateParts {
         Self { year: span > YEAR, week: span > 2.0 * WEEK, day: dates.into_iter().any(|v| v.fract() != 0.0) }
     }
 
-    fn cycles(&self) -> impl Iterator<Item = f64> {
+    /// Their lengths in days.
+    pub(super) fn cycles(&self) -> impl Iterator<Item = f64> {
         let cycles = [(self.year, YEAR), (self.week, WEEK), (self.day, 1.0)];
         cycles.into_iter().filter(|(is, _)| *is).map(|(_, days)| days)
     }

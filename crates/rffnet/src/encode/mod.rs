@@ -21,6 +21,8 @@ mod category;
 mod date;
 mod target_means;
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +121,11 @@ impl Encoded {
         Self { encoder, x: Some(x) }
     }
 
+    /// The encoder, and the encoded rows of the fit, whose cells were `x`.
+    pub fn into_rows(self, x: Matrix<'_>) -> (Encoder, Cow<'_, [f32]>) {
+        (self.encoder, self.x.map_or_else(|| x.to_dense(), Cow::Owned))
+    }
+
     /// The encoded rows of the fit, whose cells were `x`.
     pub fn matrix<'a>(&'a self, x: Matrix<'a>) -> Result<Matrix<'a>, Error> {
         match &self.x {
@@ -186,6 +193,21 @@ impl ColumnEncoder {
     fn is_identity(&self) -> bool {
         let plain = matches!(self.holds, ColumnType::Number | ColumnType::Boolean);
         plain && self.encoding == Encoding::Itself && !self.gap_indicator
+    }
+
+    /// What a cell becomes.
+    pub fn encode_cell(&self, cell: f32) -> Vec<f32> {
+        let mut out = vec![0.0; self.width()];
+        self.encode(cell, &mut out);
+        out
+    }
+
+    /// The lengths, in days, of the cycles whose sine and cosine follow the day of a date.
+    pub fn cycles(&self) -> Vec<f64> {
+        match &self.encoding {
+            Encoding::DateParts(parts) => parts.cycles().collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn encode(&self, cell: f32, out: &mut [f32]) {
