@@ -9,7 +9,8 @@ use rffnet_data::{ColumnRef, Format};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-pub(crate) const FORMATS: &[Format] = &[Format::Csv, Format::Libsvm, Format::Npy, Format::Parquet];
+pub(crate) const FORMATS: &[Format] =
+    &[Format::Csv, Format::Libsvm, Format::Npy, Format::JsonLines, Format::Parquet];
 
 /// Parses one of a closed set of names, and lists them in the help text.
 pub(crate) fn named<T>(all: &[T]) -> impl TypedValueParser<Value = T> + use<T>

@@ -62,7 +62,7 @@ fn files_that_cannot_be_read() {
         ("fit unsorted.libsvm", &["unsorted.libsvm", "line 1", "index 2"]),
         ("fit zero.libsvm", &["zero.libsvm", "line 1", "index 0", "from 1"]),
         ("fit cut.npy", &["cut.npy"]),
-        ("fit good.csv -t y --format parquet", &["not supported yet"]),
+        ("fit good.csv -t y --format parquet", &["good.csv", "not a Parquet file"]),
         ("fit good.csv -t y --test nosuch.csv", &["nosuch.csv"]),
         ("predict good.rffnet nosuch.csv", &["nosuch.csv"]),
         ("predict good.rffnet empty.csv", &["empty.csv", "is empty"]),
@@ -258,8 +258,8 @@ fn outputs_that_cannot_be_written() {
     folder.run(&format!("{fit} good.csv")).refused(1, &["good.csv", "output"]);
     folder.run("predict good.rffnet good.csv -o good.rffnet").refused(1, &["good.rffnet", "output"]);
     folder.run("generate gse1 --rows 5 -o nosuch/a.csv").refused(1, &["no folder 'nosuch'"]);
-    folder.run("generate gse1 --rows 5 -o a.parquet").refused(1, &["a.parquet", "not supported"]);
-    assert!(!folder.path("a.parquet").exists());
+    folder.run("generate gse1 --rows 5 -o a.jsonl").refused(1, &["a.jsonl", "not written"]);
+    assert!(!folder.path("a.jsonl").exists());
 }
 
 // Other systems have no such device.

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use rffnet::text::plural;
+
 use crate::block::{Block, Odd, OddCells, Shape};
 use crate::cell::At;
 use crate::error::DataError;
@@ -15,6 +17,7 @@ use crate::layout::{Layout, resolve};
 use crate::memory;
 use crate::options::ReadOptions;
 use crate::packed::{NO_ROOM, Packed, PackedWide, Unpacked};
+use crate::several::match_columns;
 
 /// More different texts than this are not a category, whatever else they are.
 pub(crate) const MAX_TEXTS: usize = 1 << 20;
@@ -94,12 +97,27 @@ impl<'a> Collector<'a> {
         names: Vec<String>,
         has_names: bool,
     ) -> Result<Arc<Layout>, DataError> {
-        let layout = resolve(source, names, has_names, self.options)?;
-        Ok(self.begin_with(source, layout))
+        let layout = match (&self.layout, self.files.first()) {
+            (Some(first), Some(file)) => {
+                match_columns((&file.source, first), source, names, has_names, self.options)?
+            }
+            _ => resolve(source, names, has_names, self.options)?,
+        };
+        self.begin_with(source, layout)
     }
 
     /// Starts a file whose columns have been given their roles.
-    pub(crate) fn begin_with(&mut self, source: &str, layout: Layout) -> Arc<Layout> {
+    pub(crate) fn begin_with(&mut self, source: &str, layout: Layout) -> Result<Arc<Layout>, DataError> {
+        if let (Some(first), Some(file)) = (&self.layout, self.files.first())
+            && layout.shape() != first.shape()
+        {
+            return Err(DataError::column(format!(
+                "{source}: there are {}, but {} in {}; give files with the same columns",
+                plural(layout.inputs.len(), "input column"),
+                first.inputs.len(),
+                file.source
+            )));
+        }
         let layout = Arc::new(layout);
         self.files.push(SourceFile { source: source.to_string(), first_row: self.rows, lines: 0 });
         if self.layout.is_none() {
@@ -109,7 +127,7 @@ impl<'a> Collector<'a> {
             self.kept.resize(shape.kept, Vec::new());
             self.layout = Some(layout.clone());
         }
-        layout
+        Ok(layout)
     }
 
     /// Lines of the current file that come before the first block, such as its header.

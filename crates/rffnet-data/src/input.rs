@@ -16,7 +16,8 @@ pub(crate) struct Input<'a> {
     end: usize,
     passed: u64,
     source: String,
-    gzip: bool,
+    /// What the bytes were compressed with.
+    codec: Option<&'static str>,
     text: bool,
     size: Option<u64>,
     /// Not asked again after its end: a terminal would wait for more.
@@ -32,7 +33,7 @@ impl<'a> Input<'a> {
             end: 0,
             passed: 0,
             source: source.to_string(),
-            gzip: false,
+            codec: None,
             text: false,
             size: None,
             ended: false,
@@ -43,8 +44,19 @@ impl<'a> Input<'a> {
     pub(crate) fn gunzip(self) -> Self {
         let source = self.source.clone();
         let mut input = Input::new(flate2::read::MultiGzDecoder::new(self), &source);
-        input.gzip = true;
+        input.codec = Some("gzip");
         input
+    }
+
+    /// The same source, decompressed (all frames of a concatenated file).
+    pub(crate) fn unzstd(self) -> Result<Self, DataError> {
+        let source = self.source.clone();
+        let decoder = zstd::stream::read::Decoder::new(self).map_err(|e| {
+            DataError::io(format!("{source} could not be decompressed ({e}); free some memory"), e)
+        })?;
+        let mut input = Input::new(decoder, &source);
+        input.codec = Some("zstd");
+        Ok(input)
     }
 
     /// As messages name it.
@@ -172,9 +184,9 @@ impl<'a> Input<'a> {
     }
 
     fn read_error(&self, error: io::Error) -> DataError {
-        let sentence = if self.gzip {
+        let sentence = if let Some(codec) = self.codec {
             format!(
-                "{}: the gzip data is damaged or cut short after {} decompressed bytes ({error}); fetch or \
+                "{}: the {codec} data is damaged or cut short after {} decompressed bytes ({error}); fetch or \
                  compress the file again",
                 self.source,
                 count(self.passed + (self.end - self.start) as u64)

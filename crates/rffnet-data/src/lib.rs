@@ -4,8 +4,8 @@
 //! `f32` matrix, the target and the weights beside it.
 //!
 //! ```text
-//! bytes  ->  open     file or standard input, gzip by magic, format by name or by the first bytes
-//!        ->  csv | libsvm | npy      cells, each checked where it stands
+//! bytes  ->  open     files or standard input, gzip and zstd by magic, format by name or by the first bytes
+//!        ->  csv | parquet | jsonl | libsvm | npy      cells, each checked where it stands
 //!        ->  layout   which column is an input, the target, the weight, or left out
 //!        ->  sink     rows, one at a time        =>  Table  ->  split, take, write
 //! simulate ------------------------------------------^
@@ -56,9 +56,11 @@ mod facts;
 mod faults;
 mod finish;
 mod folds;
+mod glob;
 mod ids;
 mod infer;
 mod input;
+mod jsonl;
 mod layout;
 mod libsvm;
 mod memory;
@@ -69,9 +71,11 @@ mod number;
 mod open;
 mod options;
 mod packed;
+mod parquet;
 mod random;
 mod report;
 mod sample;
+mod several;
 mod simulate;
 mod split;
 mod table;
@@ -83,8 +87,9 @@ pub use column::{Column, Task};
 pub use error::{DataError, ErrorKind};
 pub use folds::{Fold, folds, group_folds, stratified_folds, subsample, time_folds};
 pub use names::nearest;
-pub use open::{read, read_from};
+pub use open::{read, read_all, read_from};
 pub use options::{ColumnRef, Format, ReadOptions, Select};
+pub use parquet::{Values, write_parquet};
 pub use report::{ColumnKind, ColumnReport};
 pub use sample::Sample;
 pub use simulate::Simulated;

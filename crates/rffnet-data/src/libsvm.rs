@@ -46,7 +46,7 @@ pub(crate) fn read(mut input: Input<'_>, collector: &mut Collector<'_>) -> Resul
     }
     let width = find_width(&source, &rows, options, input.passed())?;
     let layout = find_layout(&source, width, options)?;
-    let layout = collector.begin_with(&source, layout);
+    let layout = collector.begin_with(&source, layout)?;
     collector.reserve(rows.labels.len())?;
     densify(&source, &rows, &layout, collector)
 }

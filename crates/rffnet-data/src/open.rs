@@ -1,7 +1,7 @@
 //! From a path to a reader: open, decompress, recognise.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use crate::collector::Collector;
@@ -9,30 +9,68 @@ use crate::error::{DataError, ErrorKind};
 use crate::input::{BLOCK, Input};
 use crate::names::nearest;
 use crate::options::{Format, ReadOptions};
+use crate::several::Contents;
 use crate::table::Table;
-use crate::{csv, libsvm, npy};
+use crate::{csv, glob, jsonl, libsvm, npy, parquet};
 
-/// Reads the table in the file at `path`; `-` is standard input.
+/// How files that are compressed with zstd begin.
+const ZSTD: &[u8] = b"\x28\xB5\x2F\xFD";
+
+/// Reads the table in the file at `path`; `-` is standard input. A path with `*`, `?` or `[...]` that is not the name of a
+/// file is a pattern: all files that fit it are read as by [`read_all`].
 ///
 /// # Errors
 /// If the file cannot be read, is not a table, or does not hold what `options` ask for. See [`DataError`].
 pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
-    if path == "-" {
-        return read_input(Input::new(io::stdin().lock(), "standard input"), options);
+    if is_glob(path) {
+        return read_all(&[path], options);
     }
-    // A directory can be opened like a file on some systems; it fails only when read.
-    match std::fs::metadata(path) {
-        Ok(data) if data.is_dir() => Err(DataError::new(
-            ErrorKind::Io,
-            format!("'{}' is a directory; give a file in it", shown_path(path)),
-        )),
-        Ok(data) => {
-            let file = File::open(path).map_err(|e| open_error(path, e))?;
-            let size = Some(data.len()).filter(|_| data.is_file());
-            read_input(Input::new(file, path).with_size(size), options)
+    let mut collector = Collector::new(options);
+    read_path(path, &mut collector)?;
+    collector.finish()
+}
+
+/// Reads several files as one table: the rows of the first, then those of the second, and so on. Patterns stand for the
+/// files that fit them, sorted by name. Columns are matched by name where there are names, in any order, else by position;
+/// types are found from all rows together.
+///
+/// # Errors
+/// As [`read`]; and if a pattern fits no file, or a column is missing from one of the files or holds numbers in one and
+/// texts in another.
+pub fn read_all(paths: &[impl AsRef<str>], options: &ReadOptions) -> Result<Table, DataError> {
+    let mut files = Vec::new();
+    for path in paths.iter().map(AsRef::as_ref) {
+        if !is_glob(path) {
+            files.push(path.to_string());
+            continue;
         }
-        Err(error) => Err(open_error(path, error)),
+        let found = glob::expand(path);
+        if found.is_empty() {
+            let sentence = format!("no file fits '{}'; check the pattern", shown_path(path));
+            return Err(DataError::new(ErrorKind::Io, sentence));
+        }
+        files.extend(found);
     }
+    let mut collector = Collector::new(options);
+    let mut contents = Vec::new();
+    for file in &files {
+        if files.len() == 1 {
+            read_path(file, &mut collector)?;
+            break;
+        }
+        let before = (collector.rows, std::mem::take(&mut collector.declared));
+        collector.declared.resize(before.1.len(), None);
+        read_path(file, &mut collector)?;
+        contents.push(Contents::of(&collector, before.0));
+        Contents::compare(&contents, &collector)?;
+        for (now, before) in collector.declared.iter_mut().zip(before.1) {
+            *now = now.or(before);
+        }
+    }
+    if files.is_empty() {
+        return Err(DataError::request("no file is given; give at least one".to_string()));
+    }
+    collector.finish()
 }
 
 /// Reads a table from any source of bytes. `source` stands for it in messages; its suffix may tell the
@@ -41,26 +79,54 @@ pub fn read(path: &str, options: &ReadOptions) -> Result<Table, DataError> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(reader: impl Read, source: &str, options: &ReadOptions) -> Result<Table, DataError> {
-    read_input(Input::new(reader, source), options)
+    let mut collector = Collector::new(options);
+    read_input(Input::new(reader, source), &mut collector)?;
+    collector.finish()
 }
 
-fn read_input(mut input: Input<'_>, options: &ReadOptions) -> Result<Table, DataError> {
-    let source = input.source().to_string();
-    if input.peek(2)? == [0x1F, 0x8B] {
-        input = input.gunzip();
+fn is_glob(path: &str) -> bool {
+    glob::is_pattern(path) && !Path::new(path).exists()
+}
+
+fn read_path(path: &str, collector: &mut Collector<'_>) -> Result<(), DataError> {
+    if path == "-" {
+        return read_input(Input::new(io::stdin().lock(), "standard input"), collector);
     }
-    let mut collector = Collector::new(options);
-    match find_format(&mut input, options.format)? {
-        Format::Csv => csv::read(input, &mut collector)?,
-        Format::Libsvm => libsvm::read(input, &mut collector)?,
-        Format::Npy => npy::read(input, &mut collector)?,
-        Format::Parquet => {
-            return Err(DataError::request(format!(
-                "{source}: Parquet files are not supported yet; save the table as CSV or .npy"
-            )));
+    // A directory can be opened like a file on some systems; it fails only when read.
+    let size = match std::fs::metadata(path) {
+        Ok(data) if data.is_dir() => {
+            let sentence = format!("'{}' is a directory; give a file in it", shown_path(path));
+            return Err(DataError::new(ErrorKind::Io, sentence));
+        }
+        Ok(data) => data.is_file().then_some(data.len()),
+        Err(error) => return Err(open_error(path, error)),
+    };
+    let mut file = File::open(path).map_err(|e| open_error(path, e))?;
+    // Parquet is read from its end, and in parallel: not through a stream.
+    if size.is_some() && collector.options.format.is_none_or(|format| format == Format::Parquet) {
+        let mut magic = [0; 4];
+        let is_parquet = file.read_exact(&mut magic).is_ok() && magic == *parquet::MAGIC;
+        file.rewind().map_err(|e| open_error(path, e))?;
+        if is_parquet {
+            return parquet::read_file(file, path, collector);
         }
     }
-    collector.finish()
+    read_input(Input::new(file, path).with_size(size), collector)
+}
+
+fn read_input(mut input: Input<'_>, collector: &mut Collector<'_>) -> Result<(), DataError> {
+    if input.peek(2)? == [0x1F, 0x8B] {
+        input = input.gunzip();
+    } else if input.peek(4)? == ZSTD {
+        input = input.unzstd()?;
+    }
+    match find_format(&mut input, collector.options.format)? {
+        Format::Csv => csv::read(input, collector),
+        Format::Libsvm => libsvm::read(input, collector),
+        Format::Npy => npy::read(input, collector),
+        Format::JsonLines => jsonl::read(input, collector),
+        Format::Parquet => parquet::read(input, collector),
+    }
 }
 
 fn open_error(path: &str, error: io::Error) -> DataError {
@@ -109,6 +175,7 @@ fn find_format(input: &mut Input<'_>, asked: Option<Format>) -> Result<Format, D
         return Err(DataError::format(format!("{source}: the file is {what}")));
     }
     match (by_name, by_content) {
+        (None | Some(Format::Csv), Some(Format::JsonLines)) => Ok(Format::JsonLines),
         // No CSV file starts with a line of `label index:value`: a .txt file may well be LIBSVM.
         (None | Some(Format::Csv), Some(Format::Libsvm)) => Ok(Format::Libsvm),
         (Some(format), _) => Ok(format),
@@ -119,11 +186,20 @@ fn find_format(input: &mut Input<'_>, asked: Option<Format>) -> Result<Format, D
 fn sniff(start: &[u8]) -> Option<Format> {
     if start.starts_with(b"\x93NUMPY") {
         Some(Format::Npy)
-    } else if start.starts_with(b"PAR1") {
+    } else if start.starts_with(parquet::MAGIC) {
         Some(Format::Parquet)
+    } else if begins_object(start) {
+        Some(Format::JsonLines)
     } else {
         looks_like_libsvm(start).then_some(Format::Libsvm)
     }
+}
+
+/// Whether text begins with an object that has a key, or none.
+fn begins_object(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
+    let inside = start.trim_ascii_start().strip_prefix(b"{");
+    inside.is_some_and(|inside| matches!(inside.trim_ascii_start().first(), Some(b'"' | b'}')))
 }
 
 /// Whether the first line that has more than a label reads `label index:value ...`.
@@ -151,10 +227,10 @@ fn looks_like_libsvm(start: &[u8]) -> bool {
 fn foreign(start: &[u8]) -> Option<&'static str> {
     const KNOWN: &[(&[u8], &str)] = &[
         (b"PK\x03\x04", "a zip archive (.zip, .xlsx or .npz); unpack it, or save the table as CSV"),
-        (b"\x28\xB5\x2F\xFD", "compressed with zstd; decompress it, or use gzip"),
-        (b"\xFD7zXZ\0", "compressed with xz; decompress it, or use gzip"),
-        (b"BZh", "compressed with bzip2; decompress it, or use gzip"),
-        (b"\x1F\x8B", "compressed with gzip twice; decompress it once"),
+        (b"\xFD7zXZ\0", "compressed with xz; decompress it, or use gzip or zstd"),
+        (b"BZh", "compressed with bzip2; decompress it, or use gzip or zstd"),
+        (b"\x1F\x8B", "compressed twice; decompress it once"),
+        (ZSTD, "compressed twice; decompress it once"),
         (b"\x89HDF", "an HDF5 file; save the table as CSV or .npy"),
         (b"\xD0\xCF\x11\xE0", "an old Excel file; save the table as CSV"),
         (b"\xFF\xFE", "UTF-16 text; save it as UTF-8"),

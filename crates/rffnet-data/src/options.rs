@@ -121,13 +121,15 @@ impl fmt::Display for ColumnRef {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// Text with `,`, `;` or tabs between cells; gzip or not.
+    /// Text with `,`, `;` or tabs between cells; compressed with gzip or zstd, or not.
     Csv,
-    /// `label index:value index:value ...`, indices from 1; gzip or not.
+    /// `label index:value index:value ...`, indices from 1; compressed or not.
     Libsvm,
     /// One two-dimensional NumPy array.
     Npy,
-    /// Known by name, not supported yet.
+    /// One JSON object a line, its keys are the columns; compressed or not.
+    JsonLines,
+    /// Columns of numbers, texts, booleans and dates.
     Parquet,
 }
 
@@ -141,13 +143,14 @@ impl Format {
     /// ```
     pub fn from_name(name: &str) -> Option<Format> {
         let name = name.to_ascii_lowercase();
-        let stem = name.strip_suffix(".gz").unwrap_or(&name);
+        let stem = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
         let (_, suffix) = stem.rsplit_once('.')?;
         match suffix {
             "csv" | "tsv" | "tab" | "txt" => Some(Format::Csv),
             "libsvm" | "svm" | "svmlight" => Some(Format::Libsvm),
             "npy" => Some(Format::Npy),
-            "parquet" => Some(Format::Parquet),
+            "jsonl" | "ndjson" | "json" => Some(Format::JsonLines),
+            "parquet" | "pq" => Some(Format::Parquet),
             _ => None,
         }
     }
@@ -161,9 +164,10 @@ impl FromStr for Format {
             "csv" | "tsv" => Ok(Format::Csv),
             "libsvm" | "svmlight" => Ok(Format::Libsvm),
             "npy" => Ok(Format::Npy),
+            "jsonl" | "ndjson" => Ok(Format::JsonLines),
             "parquet" => Ok(Format::Parquet),
             _ => Err(DataError::request(format!(
-                "format is '{}'; it must be one of csv, libsvm, npy, parquet",
+                "format is '{}'; it must be one of csv, libsvm, npy, jsonl, parquet",
                 shown(text)
             ))),
         }
@@ -176,6 +180,7 @@ impl fmt::Display for Format {
             Format::Csv => "csv",
             Format::Libsvm => "libsvm",
             Format::Npy => "npy",
+            Format::JsonLines => "jsonl",
             Format::Parquet => "parquet",
         })
     }
@@ -195,6 +200,8 @@ mod tests {
             ("a.libsvm.gz", Some(Format::Libsvm)),
             ("a.svm", Some(Format::Libsvm)),
             ("a.npy", Some(Format::Npy)),
+            ("a.csv.zst", Some(Format::Csv)),
+            ("a.ndjson.gz", Some(Format::JsonLines)),
             ("a.parquet", Some(Format::Parquet)),
             ("a", None),
             ("a.gz", None),
@@ -206,12 +213,12 @@ mod tests {
 
     #[test]
     fn formats_parse_and_print() {
-        for format in [Format::Csv, Format::Libsvm, Format::Npy, Format::Parquet] {
+        for format in [Format::Csv, Format::Libsvm, Format::Npy, Format::JsonLines, Format::Parquet] {
             assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         }
         assert_eq!(
             "xls".parse::<Format>().unwrap_err().to_string(),
-            "format is 'xls'; it must be one of csv, libsvm, npy, parquet"
+            "format is 'xls'; it must be one of csv, libsvm, npy, jsonl, parquet"
         );
     }
 }

@@ -11,13 +11,13 @@ use rffnet::text::plural;
 use crate::column::Column;
 use crate::dates::iso;
 use crate::options::Format;
+use crate::parquet::write_table;
 use crate::table::Table;
 
 /// Writes `table` in the format that `name` suggests (CSV if none), compressed if it ends in `.gz`.
 ///
 /// # Errors
-/// If `out` fails, or the format cannot hold the table (text targets in LIBSVM and `.npy`, any table in
-/// Parquet).
+/// If `out` fails, or the format cannot hold the table (texts in LIBSVM and `.npy`, any table in JSON lines).
 pub fn write(table: &Table, name: &str, out: &mut dyn Write) -> io::Result<()> {
     let format = Format::from_name(name).unwrap_or(Format::Csv);
     if name.to_ascii_lowercase().ends_with(".gz") {
@@ -34,8 +34,9 @@ fn write_format(table: &Table, format: Format, out: &mut dyn Write) -> io::Resul
         Format::Csv => write_csv(table, out),
         Format::Libsvm => write_libsvm(table, out),
         Format::Npy => write_npy(table, out),
-        Format::Parquet => {
-            Err(refused("Parquet files are not supported yet; choose a name ending in .csv or .npy"))
+        Format::Parquet => write_table(table, out),
+        Format::JsonLines => {
+            Err(refused("JSON lines are not written; choose a name ending in .csv or .parquet"))
         }
     }
 }
