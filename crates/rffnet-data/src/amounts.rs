@@ -139,6 +139,16 @@ fn written_with<'a>(texts: impl Iterator<Item = &'a str>, mark: Mark) -> Option<
     Some(Writing { mark, percent: percent > 0, kind, ambiguous: false })
 }
 
+/// How the numbers of a column are written if most of its texts are numbers of one writing: four of five, by `weight`.
+pub(crate) fn usual_writing<'a>(texts: impl Iterator<Item = (&'a str, usize)> + Clone) -> Option<Writing> {
+    let all: usize = texts.clone().map(|(_, weight)| weight).sum();
+    [Mark::Point, Mark::Comma].into_iter().find_map(|mark| {
+        let readable = texts.clone().filter(|(text, _)| parse(text, mark).is_some());
+        let cells: usize = readable.clone().map(|(_, weight)| weight).sum();
+        writing(readable.map(|(text, _)| text)).filter(|_| 5 * cells >= 4 * all)
+    })
+}
+
 impl Writing {
     /// A number of the column; one without a percent sign among percents is none.
     pub(crate) fn value(self, text: &str) -> Option<f64> {

@@ -17,8 +17,7 @@ pub(crate) struct Shape {
     pub(crate) kept: usize,
 }
 
-/// Rows that belong together. Cells of a row are pushed in the order of the table's columns, or set in any order after
-/// [`Block::add_rows`].
+/// Rows that belong together: the cells of all inputs row by row, and beside them what is not a number.
 pub(crate) struct Block {
     pub(crate) shape: Shape,
     pub(crate) rows: usize,
@@ -61,10 +60,6 @@ impl Odd {
         self.0.get_or_insert_default()
     }
 
-    pub(crate) fn take(&mut self) -> OddCells {
-        self.0.take().map(|odd| *odd).unwrap_or_default()
-    }
-
     /// Counts a gap.
     pub(crate) fn gap(&mut self, written: &str, at: At) {
         let odd = self.get_mut();
@@ -95,27 +90,6 @@ impl Block {
             target_odd: Odd::default(),
             weight: Vec::new(),
             kept: vec![Vec::new(); shape.kept],
-        }
-    }
-
-    /// Adds `rows` rows of gaps that are not counted as such yet: every cell is to be set, or counted by
-    /// [`Block::gap`]. For readers that go column by column.
-    pub(crate) fn add_rows(&mut self, rows: usize) {
-        self.rows += rows;
-        self.cells.resize(self.rows * self.shape.inputs, Packed::GAP);
-        if self.shape.target {
-            self.target.resize(self.rows, PackedWide::GAP);
-        }
-        if self.shape.weight {
-            self.weight.resize(self.rows, 0.0);
-        }
-        self.kept.iter_mut().for_each(|column| column.resize(self.rows, String::new()));
-    }
-
-    /// Sets the cell of input `k` in a row that was added.
-    pub(crate) fn set(&mut self, row: usize, k: usize, cell: Packed) {
-        if let Some(slot) = self.cells.get_mut(row * self.shape.inputs + k) {
-            *slot = cell;
         }
     }
 

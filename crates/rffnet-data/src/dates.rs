@@ -45,6 +45,18 @@ pub(crate) fn writing<'a>(texts: impl Iterator<Item = &'a str>) -> Option<DateWr
     any.then_some(DateWriting { order, ambiguous })
 }
 
+/// How the dates of a column are written if most of its texts are dates of one order: four of five, by `weight`.
+pub(crate) fn usual_writing<'a>(
+    texts: impl Iterator<Item = (&'a str, usize)> + Clone,
+) -> Option<DateWriting> {
+    let all: usize = texts.clone().map(|(_, weight)| weight).sum();
+    [Order::MonthFirst, Order::DayFirst].into_iter().find_map(|order| {
+        let readable = texts.clone().filter(|(text, _)| parse(text, order).is_some());
+        let cells: usize = readable.clone().map(|(_, weight)| weight).sum();
+        writing(readable.map(|(text, _)| text)).filter(|_| 5 * cells >= 4 * all)
+    })
+}
+
 /// A date or time as days since the beginning of 2000.
 pub(crate) fn parse(text: &str, order: Order) -> Option<f64> {
     parsed(text, order).map(|p| p.days)
@@ -62,7 +74,7 @@ fn parsed(text: &str, order: Order) -> Option<Parsed> {
     if !(4..=48).contains(&text.len()) || !text.is_ascii() {
         return None;
     }
-    if let Some(days) = time(text) {
+    if let Some(days) = plain(text.as_bytes()).or_else(|| time(text)) {
         return Some(Parsed { days, separator: None });
     }
     let whole = |day: Option<f64>| day.map(|days| Parsed { days, separator: None });
@@ -81,6 +93,16 @@ fn parsed(text: &str, order: Order) -> Option<Parsed> {
         }
     }
     None
+}
+
+/// `2024-01-31`, by far the most common.
+fn plain(text: &[u8]) -> Option<f64> {
+    let &[a, b, c, d, b'-', m, n, b'-', x, y] = text else { return None };
+    let number = |digits: &[u8]| {
+        let sound = digits.iter().all(u8::is_ascii_digit);
+        sound.then(|| digits.iter().fold(0, |n, digit| 10 * n + i64::from(digit - b'0')))
+    };
+    date(number(&[a, b, c, d])?, number(&[m, n])?, number(&[x, y])?)
 }
 
 /// Three numbers with the same separator, or `2024-01`.
@@ -120,8 +142,7 @@ fn numeric_date(text: &str, order: Order) -> Option<Parsed> {
 
 /// `31 Jan 2024`, `31-Jan-2024`, `January 31, 2024`.
 fn named_date(text: &str) -> Option<f64> {
-    let mut words =
-        text.split(|c: char| matches!(c, ' ' | ',' | '-' | '/' | '.')).filter(|word| !word.is_empty());
+    let mut words = text.split([' ', ',', '-', '/', '.']).filter(|word| !word.is_empty());
     let (a, b, year) = (words.next()?, words.next()?, words.next()?);
     let year: i64 = year.parse().ok().filter(|_| year.len() == 4)?;
     let (day, name) = if a.starts_with(|c: char| c.is_ascii_digit()) { (a, b) } else { (b, a) };
@@ -157,6 +178,9 @@ fn month(name: &str) -> Option<i64> {
 /// `13:45`, `13:45:10.5`, with `AM` or `PM`, `Z` or an offset from UTC: as a fraction of a day.
 fn time(text: &str) -> Option<f64> {
     let text = text.trim();
+    if !text.contains(':') {
+        return None;
+    }
     let (text, offset) = without_offset(text)?;
     let lower = text.to_ascii_lowercase();
     let half = lower.strip_suffix("am").map(|t| (t, 0)).or_else(|| lower.strip_suffix("pm").map(|t| (t, 12)));

@@ -58,8 +58,8 @@ impl Dictionary {
 
     /// The code of a text, which is added where it is new. `at` is where it stands.
     pub(crate) fn code(&mut self, text: &str, at: At) -> u32 {
-        // At most seven eighths of the slots are taken, so that every search ends soon.
-        if self.table.len() - self.table.len() / 8 <= self.entries.len() {
+        // At most half of the slots are taken, so that every search ends soon.
+        if self.table.len() <= 2 * self.entries.len() {
             self.grow();
         }
         let slot = self.slot(text);
@@ -105,13 +105,19 @@ fn hash(seed: u64, bytes: &[u8]) -> u64 {
         (product as u64) ^ (product >> 64) as u64
     };
     let mut state = seed ^ bytes.len() as u64;
-    let (words, rest) = bytes.as_chunks::<8>();
+    let (words, _) = bytes.as_chunks::<8>();
     for word in words {
         state = fold(state ^ u64::from_le_bytes(*word));
     }
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    fold(state ^ u64::from_le_bytes(last))
+    // The last bytes once more, or all of a short text, without a copy of a length that is not known beforehand.
+    let last = match (bytes.last_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(last), _, _) => u64::from_le_bytes(*last),
+        (None, Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        }
+        _ => bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    fold(state ^ last)
 }
 
 #[cfg(test)]

@@ -41,11 +41,15 @@ fn sentence(collector: &Collector<'_>, one: &Refused<'_>) -> DataError {
     let Refused { name, used, fault } = one;
     let Some(at) = fault.at else {
         return DataError::cell(format!(
-            "{}: column '{}' holds more than a million different texts, too many for {}; leave it out with --ignore {}",
+            "{}: {} '{}' holds more than a million different texts, too many for {}; {}",
             collector.source(),
+            role(*used),
             shown(name),
-            fault.expected,
-            shell(name)
+            if *used == Use::Target { "classes" } else { "levels" },
+            match used {
+                Use::Target => "choose another --target".into(),
+                _ => format!("leave it out with --ignore {}", shell(name)),
+            }
         ));
     };
     let (source, at) = collector.place(at);
@@ -73,6 +77,10 @@ fn sentence(collector: &Collector<'_>, one: &Refused<'_>) -> DataError {
     error
 }
 
+fn role(used: Use) -> &'static str {
+    if used == Use::Target { "target column" } else { "column" }
+}
+
 fn singular(expected: &str) -> String {
     match expected {
         "numbers" => "a number".into(),
@@ -84,7 +92,7 @@ fn singular(expected: &str) -> String {
 
 fn clause(collector: &Collector<'_>, one: &Refused<'_>) -> String {
     let Refused { name, used, fault } = one;
-    let role = if *used == Use::Target { "target column" } else { "column" };
+    let role = role(*used);
     let place = fault.at.map(|at| collector.place(at).1.to_string()).unwrap_or_default();
     let extent = fault.extent(collector.rows);
     let cell = shown(&fault.cell);

@@ -1,12 +1,13 @@
 //! The end of a collection: types are decided and the packed cells become a [`Table`].
 
 use rayon::prelude::*;
-use rffnet::text::plural;
+use rffnet::text::{count, plural};
 use rffnet::{ColumnType, UNKNOWN_LEVEL};
 
 use crate::block::OddCells;
 use crate::cell::{Fault, Use};
 use crate::collector::Collector;
+use crate::column::Column;
 use crate::error::{DataError, shown};
 use crate::facts::{Counts, Facts, count_columns};
 use crate::faults::{Refused, refuse};
@@ -36,12 +37,9 @@ impl Collector<'_> {
             self.notes.append(&mut decision.notes);
         }
         if self.comments > 0 {
-            let sentence =
-                format!("{} that start with '#' are passed over as comments", plural(self.comments, "line"));
-            self.notes.push(if self.comments == 1 {
-                sentence.replace("start ", "starts ").replace("are", "is").replace("comments", "a comment")
-            } else {
-                sentence
+            self.notes.push(match self.comments {
+                1 => "1 line that starts with '#' is passed over as a comment".into(),
+                n => format!("{} lines that start with '#' are passed over as comments", count(n)),
             });
         }
         let unknown = self.encode(&layout, &decisions);
@@ -51,8 +49,7 @@ impl Collector<'_> {
             column = Some(self.without_gaps(decided.column, &decided.gaps)?);
         }
         self.check_weights(&layout)?;
-        let table = self.into_table(&layout, decisions, column, unknown)?;
-        Ok(table)
+        self.into_table(&layout, decisions, column, unknown)
     }
 
     /// What each input column is; `None` for a plain column of numbers.
@@ -246,7 +243,7 @@ impl Collector<'_> {
     }
 
     /// Drops the rows that have no target.
-    fn without_gaps(&mut self, column: crate::Column, gaps: &[usize]) -> Result<crate::Column, DataError> {
+    fn without_gaps(&mut self, column: Column, gaps: &[usize]) -> Result<Column, DataError> {
         if gaps.is_empty() {
             return Ok(column);
         }
@@ -292,7 +289,7 @@ impl Collector<'_> {
         mut self,
         layout: &Layout,
         decisions: Vec<Option<Box<Decision>>>,
-        target: Option<crate::Column>,
+        target: Option<Column>,
         unknown: Vec<(String, usize)>,
     ) -> Result<Table, DataError> {
         let source = self.source().to_string();

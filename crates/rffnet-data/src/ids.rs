@@ -22,7 +22,7 @@ pub(crate) fn look<I: Iterator<Item = f32>>(
     rows: usize,
     values: impl Fn() -> I,
 ) -> Option<Looks> {
-    let Some(start) = values().next().filter(|_| rows > 1) else { return None };
+    let start = values().next().filter(|_| rows > 1)?;
     let counts = || {
         let step = |(i, v): (usize, f32)| v == (f64::from(start) + i as f64) as f32;
         start.fract() == 0.0 && values().enumerate().all(step)

@@ -97,7 +97,9 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
         }
         ColumnType::Date => {
             let order = Column::new(facts).date_order().map_or(Order::MonthFirst, |(order, _)| order);
-            let value = |text: &str| dates::parse(text, order).map(|v| v as f32);
+            let value = |text: &str| {
+                dates::parse(text, order).or_else(|| dates::parse_digits(text)).map(|v| v as f32)
+            };
             Column::new(facts).each(ColumnKind::Date, ColumnType::Date, "dates", value)
         }
         ColumnType::Category { levels } => Ok(known_levels(facts, levels)),
@@ -353,6 +355,9 @@ fn texts(column: &Column<'_>) -> Decided {
             }
         }
     }
+    if let Some(fault) = odd_among_others(column) {
+        return Err(fault);
+    }
     let words = || {
         let texts = facts.entries().filter(|(code, _)| column.entries[*code] != Entry::Word);
         texts.map(|(code, text)| facts.count(code) * text.split_whitespace().count()).sum::<usize>()
@@ -372,6 +377,21 @@ fn texts(column: &Column<'_>) -> Decided {
     } else {
         column.category()
     })
+}
+
+/// The fault of a column that is mostly dates or amounts, with a few other texts among them.
+fn odd_among_others(column: &Column<'_>) -> Option<ColumnFault> {
+    let facts = column.facts;
+    let texts = facts.entries().filter(|(code, _)| column.entries[*code] == Entry::Text);
+    let weighted = texts.clone().map(|(code, text)| (text, facts.count(code)));
+    let others = |is_one: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        texts.clone().filter(|(_, text)| !is_one(text)).map(|(code, _)| code).collect()
+    };
+    if let Some(writing) = dates::usual_writing(weighted.clone()) {
+        return Some(column.fault(&others(&|text| dates::parse(text, writing.order).is_some()), "dates"));
+    }
+    let writing = amounts::usual_writing(weighted)?;
+    Some(column.fault(&others(&|text| writing.value(text).is_some()), "numbers"))
 }
 
 /// A column of booleans, if all texts belong to one pair.

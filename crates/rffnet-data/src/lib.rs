@@ -1,14 +1,15 @@
 //! Data for RFFNet: files in, matrices out.
 //!
 //! Everything that reads a table ends in the same plain struct, a [`Table`]: input columns as one row-major
-//! `f32` matrix, the target and the weights beside it.
+//! `f32` matrix with their types, the target and the weights beside it.
 //!
 //! ```text
-//! bytes  ->  open     files or standard input, gzip and zstd by magic, format by name or by the first bytes
-//!        ->  csv | parquet | jsonl | libsvm | npy      cells, each checked where it stands
-//!        ->  layout   which column is an input, the target, the weight, or left out
-//!        ->  sink     rows, one at a time        =>  Table  ->  split, take, write
-//! simulate ------------------------------------------^
+//! bytes  ->  open       files or standard input, gzip and zstd by magic, format by name or by the first bytes
+//!        ->  csv | parquet | jsonl | libsvm | npy       blocks of rows; the first three on all threads
+//!        ->  layout     which column is an input, the target, the weight, or left out
+//!        ->  collector  all rows: numbers, gaps, and codes of texts
+//!        ->  finish     the type of each column, from all of its cells  =>  Table  ->  split, take, write
+//! simulate -----------------------------------------------------------------^
 //! ```
 //!
 //! ```
@@ -24,20 +25,31 @@
 //! # Ok::<(), rffnet_data::DataError>(())
 //! ```
 //!
+//! A column is a number, a boolean, a category or a date ([`rffnet::ColumnType`]). In text files that is found out:
+//!
+//! | the cells of a column | its type |
+//! |---|---|
+//! | numbers; amounts of money, percents, decimal commas | number |
+//! | `true`/`false`, `yes`/`no`, `t`/`f`, `y`/`n`, `on`/`off` | boolean |
+//! | dates and times, with the order of day and month that all of them allow | date |
+//! | texts; few whole numbers among texts (`0`, `1`, `2`, `3+`) | category |
+//! | a different text in every row, sentences, one text, row numbers | left out, with a note |
+//! | numbers with a few other texts | an error that says what can be done |
+//!
+//! [`Table::report`] says what each column is, [`Table::notes`] what was decided, and [`ReadOptions`] decide otherwise.
+//!
 //! What holds for every reader:
 //!
 //! - **Memory follows the bytes that are there**, never what a header claims: cells, columns and dense sizes
 //!   have limits, and a file that passes one is refused with a sentence.
 //! - **No input panics.** Every fault is a [`DataError`]: one sentence that names the file, the row, the line
 //!   and the column, and says what to do.
-//! - **Nothing is guessed silently** about a cell: it is a number, it is missing (and missing values were
-//!   allowed), or it is an error.
+//! - **Nothing is guessed silently**: a decision that another reader might take differently is in the notes, and all columns
+//!   that cannot be read are named in one error, with the flags that help.
+//! - **A table is the same** for any number of threads.
 //!
 //! [`Simulated`] draws the six simulated sets of the paper, [`split`] and [`stratified_split`] cut rows into
 //! a training and a test part, [`folds()`] and its like into several, and [`write()`] puts a table back into a file.
-//!
-//! Rows pass through one internal seam (`sink`), where a source of chunks for files larger than memory can be
-//! added beside the one that collects a table.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

@@ -29,7 +29,12 @@ pub(crate) fn read(mut input: Input<'_>, collector: &mut Collector<'_>) -> Resul
     let options = collector.options;
     let source = input.source().to_string();
     refuse_other_target(&source, options)?;
-    refuse_types(&source, options)?;
+    options.refuse_types(&source, "LIBSVM")?;
+    if !options.keep.is_empty() {
+        return Err(DataError::request(format!(
+            "{source}: LIBSVM files hold no text to keep; leave out --keep"
+        )));
+    }
     input.expect_text()?;
     let mut rows = SparseRows::default();
     let mut line = Vec::new();
@@ -78,22 +83,6 @@ fn refuse_other_target(source: &str, options: &ReadOptions) -> Result<(), DataEr
                 "{source}: in LIBSVM files the label is the target, so '{other}' cannot be; leave out --target"
             )))
         }
-    }
-}
-
-/// LIBSVM has numbers only.
-fn refuse_types(source: &str, options: &ReadOptions) -> Result<(), DataError> {
-    let flags = [
-        ("--categorical", &options.categorical),
-        ("--numeric", &options.numeric),
-        ("--date", &options.date),
-        ("--keep", &options.keep),
-    ];
-    match flags.iter().find(|(_, columns)| !columns.is_empty()) {
-        None => Ok(()),
-        Some((flag, _)) => Err(DataError::request(format!(
-            "{source}: LIBSVM files hold numbers without names; leave out {flag}"
-        ))),
     }
 }
 

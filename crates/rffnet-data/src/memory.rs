@@ -31,12 +31,27 @@ fn meminfo(text: &str) -> Option<u64> {
 /// for it are no limits.
 #[cfg(target_os = "linux")]
 fn cgroup() -> Option<u64> {
-    const FILES: [[&str; 2]; 2] = [
-        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"],
-        ["/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"],
+    const FILES: [[&str; 3]; 2] = [
+        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat"],
+        [
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+            "/sys/fs/cgroup/memory/memory.stat",
+        ],
     ];
-    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    FILES.iter().find_map(|[limit, used]| Some(number(limit)?.saturating_sub(number(used).unwrap_or(0))))
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
+    FILES.iter().find_map(|[limit, used, statistics]| {
+        // Pages of files that were read count as used, and are given back as soon as they are needed.
+        let cached = read(statistics).and_then(|text| inactive_file(&text)).unwrap_or(0);
+        let used = number(used).unwrap_or(0).saturating_sub(cached);
+        Some(number(limit)?.saturating_sub(used))
+    })
+}
+
+#[cfg(any(target_os = "linux", test))]
+fn inactive_file(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("inactive_file ")?.trim().parse().ok())
 }
 
 /// The sentence for a table that is too large: `rows` and `bytes` so far, or expected.
@@ -61,6 +76,7 @@ mod tests {
         assert_eq!(meminfo("MemTotal: 10 kB\nMemAvailable:    2000 kB\n"), Some(2_048_000));
         assert_eq!(meminfo("MemAvailable: many\n"), None);
         assert_eq!(meminfo(""), None);
+        assert_eq!(inactive_file("anon 5\ninactive_file 4096\nactive_file 7\n"), Some(4096));
         assert!(default_limit().is_none_or(|limit| limit > 0));
     }
 }

@@ -18,6 +18,7 @@ const MAX_HEADER: usize = 1 << 20;
 /// Reads all rows of `input` into `collector`.
 pub(crate) fn read(mut input: Input<'_>, collector: &mut Collector<'_>) -> Result<(), DataError> {
     let source = input.source().to_string();
+    collector.options.refuse_types(&source, ".npy")?;
     let header = read_header(&mut input)?;
     let Shape { rows, columns } = check_shape(&source, &header)?;
     let mut data = Data {

@@ -17,12 +17,19 @@ const POWERS: [f64; 23] = [
     1e19, 1e20, 1e21, 1e22,
 ];
 
+/// The nearest 64-bit floats to the powers from -22 to 22.
+const POWERS_BOTH: [f64; 45] = [
+    1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8,
+    1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
 /// So many digits fit into 64 bits whatever they are.
 const DIGITS: usize = 19;
 
 /// The number that starts at `start`: a sign, digits with a point, an exponent. `None` if none does; what follows it is
 /// left to the caller.
-#[inline]
+#[inline(always)]
 pub(crate) fn scan(bytes: &[u8], start: usize) -> Option<Decimal> {
     let mut at = start;
     let sign = *bytes.get(at)?;
@@ -50,19 +57,23 @@ pub(crate) fn scan(bytes: &[u8], start: usize) -> Option<Decimal> {
     }
     if let Some(b'e' | b'E') = bytes.get(at) {
         let (power, end) = power(bytes, at + 1)?;
-        exponent = exponent.saturating_add(power);
+        exponent = exponent.saturating_add(power).clamp(-1_000_000, 1_000_000);
         at = end;
     }
     Some(Decimal { mantissa, exponent, negative, whole, end: at })
 }
 
 /// Adds the digits from `at` on to `mantissa` and returns where they end. Beyond 19 digits the mantissa wraps.
-#[inline]
+#[inline(always)]
 fn digits(bytes: &[u8], mut at: usize, mantissa: &mut u64) -> usize {
-    while let Some(word) = bytes.get(at..at + 8).and_then(|word| word.try_into().ok()) {
-        let Some(value) = eight_digits(u64::from_le_bytes(word)) else { break };
-        *mantissa = mantissa.wrapping_mul(100_000_000).wrapping_add(value);
-        at += 8;
+    const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let (count, value) = leading_digits(u64::from_le_bytes(*word));
+        *mantissa = mantissa.wrapping_mul(TENS[count]).wrapping_add(value);
+        at += count;
+        if count < 8 {
+            return at;
+        }
     }
     while let Some(digit) = bytes.get(at).map(|b| b.wrapping_sub(b'0')).filter(|digit| *digit <= 9) {
         *mantissa = mantissa.wrapping_mul(10).wrapping_add(digit.into());
@@ -71,22 +82,22 @@ fn digits(bytes: &[u8], mut at: usize, mantissa: &mut u64) -> usize {
     at
 }
 
-/// Eight characters at once, the first in the lowest byte: their number if all are digits.
-#[inline]
-fn eight_digits(word: u64) -> Option<u64> {
-    // A digit has 3 in its upper half, and still has when 6 is added; no other byte does.
-    let upper = (word & 0xF0F0_F0F0_F0F0_F0F0)
-        | ((word.wrapping_add(0x0606_0606_0606_0606) & 0xF0F0_F0F0_F0F0_F0F0) >> 4);
-    if upper != 0x3333_3333_3333_3333 {
-        return None;
-    }
-    // Neighbours are joined to numbers of two, four and eight digits.
-    let digits = word - 0x3030_3030_3030_3030;
+/// Eight characters at once, the first in the lowest byte: how many are digits before the first that is not, and the number
+/// that those make.
+#[inline(always)]
+fn leading_digits(word: u64) -> (usize, u64) {
+    // A byte is above 9 if adding 0x76 reaches its top bit, or if it has that already. What is carried out of a byte only
+    // touches those after the first that is no digit.
+    let digits = word ^ 0x3030_3030_3030_3030;
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = others.trailing_zeros() as usize / 8;
+    // Zeros come in front, and then neighbours are joined to numbers of two, four and eight digits.
+    let digits = if count == 0 { 0 } else { digits << (64 - 8 * count) };
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     const MASK: u64 = 0x0000_00FF_0000_00FF;
     let high = (pairs & MASK).wrapping_mul(100 + (1_000_000 << 32));
     let low = (pairs >> 16 & MASK).wrapping_mul(1 + (10_000 << 32));
-    Some(high.wrapping_add(low) >> 32)
+    (count, high.wrapping_add(low) >> 32)
 }
 
 /// The whole number after an `e`, and where it ends.
@@ -104,15 +115,16 @@ fn power(bytes: &[u8], mut at: usize) -> Option<(i32, usize)> {
 }
 
 impl Decimal {
-    /// The nearest 32-bit float, where one division or product tells it for sure.
+    /// The nearest 32-bit float, where one product tells it for sure.
     ///
-    /// The 64-bit value is off by less than two units in its last place: one from the mantissa, one from the operation.
-    /// Unless it lies that close to the middle between two 32-bit floats, both round to the same one.
-    #[inline]
+    /// The 64-bit value is off by less than two units in its last place: half a one each from the mantissa, the power and the
+    /// product. Unless it lies that close to the middle between two 32-bit floats, both round to the same one.
+    #[inline(always)]
     pub(crate) fn narrow(&self) -> Option<f32> {
-        let wide = self.approximate()?;
+        let power = *POWERS_BOTH.get((self.exponent + 22) as usize).filter(|_| self.whole)?;
+        let wide = self.mantissa as f64 * power;
         let tail = wide.to_bits() & 0x1FFF_FFFF;
-        let sure = tail.wrapping_sub(0x1000_0000 - 2) > 4;
+        let sure = tail.wrapping_sub(0x1000_0000 - 3) > 6;
         let normal = wide >= f64::from(f32::MIN_POSITIVE) && wide <= f64::from(f32::MAX);
         if (sure && normal) || self.mantissa == 0 {
             let value = wide as f32;
@@ -124,16 +136,11 @@ impl Decimal {
     /// The nearest 64-bit float, where mantissa and power are both exact and so only one rounding happens (Clinger).
     #[inline]
     pub(crate) fn wide(&self) -> Option<f64> {
-        let value = self.approximate().filter(|_| self.mantissa <= 1 << 53)?;
-        Some(if self.negative { -value } else { value })
-    }
-
-    /// The size of the number.
-    #[inline]
-    fn approximate(&self) -> Option<f64> {
-        let power = *POWERS.get(self.exponent.unsigned_abs() as usize).filter(|_| self.whole)?;
+        let exact = self.whole && self.mantissa <= 1 << 53;
+        let power = *POWERS.get(self.exponent.unsigned_abs() as usize).filter(|_| exact)?;
         let mantissa = self.mantissa as f64;
-        Some(if self.exponent < 0 { mantissa / power } else { mantissa * power })
+        let value = if self.exponent < 0 { mantissa / power } else { mantissa * power };
+        Some(if self.negative { -value } else { value })
     }
 }
 
@@ -206,12 +213,9 @@ mod tests {
             for place in 0..8 {
                 let mut word = *b"12345678";
                 word[place] = byte;
-                let text = std::str::from_utf8(&word).ok().filter(|t| t.bytes().all(|b| b.is_ascii_digit()));
-                assert_eq!(
-                    eight_digits(u64::from_le_bytes(word)),
-                    text.map(|t| t.parse().unwrap()),
-                    "{word:?}"
-                );
+                let count = word.iter().take_while(|b| b.is_ascii_digit()).count();
+                let value = word[..count].iter().fold(0, |n, b| 10 * n + u64::from(b - b'0'));
+                assert_eq!(leading_digits(u64::from_le_bytes(word)), (count, value), "{word:?}");
             }
         }
     }

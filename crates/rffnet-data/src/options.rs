@@ -61,6 +61,20 @@ pub struct ReadOptions {
     pub memory: Option<u64>,
 }
 
+impl ReadOptions {
+    /// Refuses types for the columns of a format that has nothing but numbers.
+    pub(crate) fn refuse_types(&self, source: &str, format: &str) -> Result<(), DataError> {
+        let flags =
+            [("--categorical", &self.categorical), ("--numeric", &self.numeric), ("--date", &self.date)];
+        match flags.iter().find(|(_, columns)| !columns.is_empty()) {
+            None => Ok(()),
+            Some((flag, _)) => Err(DataError::request(format!(
+                "{source}: {format} files hold nothing but numbers; leave out {flag}, or save the table as CSV"
+            ))),
+        }
+    }
+}
+
 /// Which columns become inputs.
 #[derive(Debug, Clone, Default)]
 pub enum Select {

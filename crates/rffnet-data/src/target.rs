@@ -70,7 +70,10 @@ pub(crate) fn decide(
     }
     let (count, _) = facts.first_of(&left);
     let few = few_numbers(&facts, &values);
-    if facts.counts.no_room > 0 || !(classes || few || 2 * count > cells.len()) {
+    if facts.counts.no_room > 0 {
+        return Err(ColumnFault { at: None, ..fault(&facts, &left) });
+    }
+    if !(classes || few || 2 * count > cells.len()) {
         return Err(fault(&facts, &left));
     }
     let mixed = (facts.counts.numbers > 0).then(|| {
@@ -186,7 +189,7 @@ mod tests {
                 cell.parse().map_or_else(|_| PackedWide::text(odd.text(cell, at)), PackedWide::number)
             })
             .collect();
-        let decided = decide(&packed, &odd.take(), "y", None);
+        let decided = decide(&packed, odd.get().unwrap_or(&OddCells::default()), "y", None);
         decided.map(|d| d.column).map_err(|fault| format!("{:?}: {}", fault.at.map(|at| at.row), fault.cell))
     }
 

@@ -205,6 +205,16 @@ mod npy {
     }
 
     #[test]
+    fn types_are_refused() {
+        let asked = ReadOptions { categorical: vec!["x1".into()], ..options() };
+        let bytes = array("<f4", false, "(2, 3)", &[0; 24]);
+        fails_with(bytes, "t.npy", &asked, &[".npy files hold nothing but numbers; leave out --categorical"]);
+        fails_with("1 1:2\n", "t.svm", &asked, &["LIBSVM files hold nothing but numbers"]);
+        let keep = ReadOptions { keep: vec!["1".into()], ..options() };
+        fails_with("1 1:2\n", "t.svm", &keep, &["leave out --keep"]);
+    }
+
+    #[test]
     fn files_that_are_damaged() {
         fails(array("<f4", false, "(2, 3)", &[0; 20]), &["promises 6 values and 5 are there", "cut short"]);
         fails(array("<f4", true, "(2, 3)", &[0; 20]), &["promises 6 values and 5 are there"]);

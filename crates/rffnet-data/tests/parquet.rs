@@ -160,9 +160,9 @@ fn what_is_written_reads_back() {
     write_parquet(&columns, &mut bytes).unwrap();
     let table = read_from(&bytes[..], "t.parquet", &options(Some("y"))).unwrap();
     assert_eq!((table.rows, table.columns()), (rows, 5));
-    for i in 0..rows {
+    for (i, &number) in numbers.iter().enumerate() {
         let row = table.row(i);
-        let number = numbers[i] as f32;
+        let number = number as f32;
         assert!(
             row[0] == number && row[1] == number || row[0].is_nan() && row[1].is_nan() && number.is_nan(),
             "{i}"

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use rffnet_data::{Column, ReadOptions, Simulated, Table, read_from, write};
+use rffnet::{ColumnType, UNKNOWN_LEVEL};
+use rffnet_data::{Column, ReadOptions, Select, Simulated, Table, read_from, write};
 
 fn table(names: &[&str], x: Vec<f32>, target: Column) -> Table {
     Table {
@@ -89,5 +90,41 @@ proptest! {
             prop_assert_eq!(&back.x, &table.x);
             prop_assert_eq!(&back.target, &table.target);
         }
+    }
+
+    /// A column of each type: gaps, levels with quotes and line ends, words for gaps, dates with times.
+    #[test]
+    fn any_table_with_types(
+        rows in prop::collection::vec((any::<f32>(), 0..9_usize, prop::option::of(any::<bool>()), -700_000.0..2_000_000.0_f32), 1..30)
+    ) {
+        let levels = ["#1", "1", "NA", "a \"b\"", "a,b", "c;d|e", "line\nend", "é"].map(String::from).to_vec();
+        let types = vec![ColumnType::Number, ColumnType::Category { levels: levels.clone() }, ColumnType::Boolean, ColumnType::Date];
+        let cells = |(number, level, boolean, date): &(f32, usize, Option<bool>, f32)| {
+            let number = if number.is_finite() { *number } else { f32::NAN };
+            let level = if *level < levels.len() { *level as f32 } else { f32::NAN };
+            [number, level, boolean.map_or(f32::NAN, |b| f32::from(u8::from(b))), *date]
+        };
+        let x: Vec<f32> = rows.iter().flat_map(cells).collect();
+        let names: Vec<String> = ["n", "c", "b", "d"].map(String::from).to_vec();
+        let table = Table { names: names.clone(), has_names: true, types: types.clone(), x, rows: rows.len(), ..Table::default() };
+        let mut bytes = Vec::new();
+        write(&table, "t.csv", &mut bytes).unwrap();
+        let select = Select::Named { names, named: true, types };
+        let back = read_from(&bytes[..], "t.csv", &ReadOptions { select, missing: true, ..ReadOptions::default() }).unwrap();
+        let bits = |x: &[f32]| x.iter().map(|v| if v.is_nan() { 1 } else { v.to_bits() }).collect::<Vec<_>>();
+        prop_assert_eq!(bits(&back.x), bits(&table.x));
+        prop_assert!(back.unknown.is_empty() && back.types == table.types);
+    }
+}
+
+#[test]
+fn only_csv_has_types() {
+    let mut typed = table(&["a"], vec![0.0, UNKNOWN_LEVEL], Column::Numbers(vec![0.0, 1.0]));
+    typed.types = vec![ColumnType::Category { levels: vec!["x".into()] }];
+    let mut bytes = Vec::new();
+    write(&typed, "t.csv", &mut bytes).unwrap();
+    assert_eq!(bytes, b"a,y\nx,0\n,1\n");
+    for name in ["t.svm", "t.npy"] {
+        assert!(write(&typed, name, &mut Vec::new()).unwrap_err().to_string().contains("is a category"));
     }
 }

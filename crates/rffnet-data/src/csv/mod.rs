@@ -256,8 +256,9 @@ fn declared(reading: Reading) -> Option<Declared> {
 
 /// What most of a sample is. Whatever a sample cannot tell for sure is left to the whole column: texts keep everything open.
 fn sampled(cells: &[&str], dates: bool, numbers: bool) -> Reading {
+    let weighted = cells.iter().map(|cell| (*cell, 1));
     if dates {
-        return match dates::writing(cells.iter().copied()).filter(|w| !w.ambiguous) {
+        return match dates::usual_writing(weighted).filter(|w| !w.ambiguous) {
             Some(writing) => Reading::Date(writing.order),
             None => Reading::Text,
         };
@@ -266,10 +267,10 @@ fn sampled(cells: &[&str], dates: bool, numbers: bool) -> Reading {
     if 2 * plain >= cells.len() {
         return Reading::Number;
     }
-    if let Some(writing) = amounts::writing(cells.iter().copied()).filter(|w| w.is_sure()) {
+    if let Some(writing) = amounts::usual_writing(weighted.clone()).filter(|w| w.is_sure()) {
         return Reading::Amount(writing);
     }
-    match dates::writing(cells.iter().copied()).filter(|w| !w.ambiguous && !numbers) {
+    match dates::usual_writing(weighted).filter(|w| !w.ambiguous && !numbers) {
         Some(writing) => Reading::Date(writing.order),
         None => Reading::Text,
     }
@@ -390,3 +391,6 @@ fn sentence(flaw: Flaw, start: u64, collector: &Collector<'_>, plan: &Plan) -> D
         ),
     })
 }
+
+#[cfg(test)]
+mod tests;

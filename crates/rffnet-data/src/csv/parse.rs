@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn cell(&mut self, column: usize, action: &Action, base: usize, place: At) -> Result<(), Flaw> {
         let start = self.at;
         match *action {
@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether a cell ends here.
-    #[inline]
+    #[inline(always)]
     fn is_end(&self, at: usize) -> bool {
         match self.bytes.get(at) {
             None => true,
