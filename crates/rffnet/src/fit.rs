@@ -81,7 +81,8 @@ impl<'a> Fit<'a> {
         // What can be said without looking at the rows comes first, so that a wrong parameter is never hidden.
         let checked = self.params.check(data.x.columns(), classification, self.loss)?;
         data.check(checked.missing() != Missing::Error)?;
-        let learned_from = data.rows_that_count()?.len();
+        let given = data.rows_that_count()?;
+        let suspicions = suspicions(data, &given);
 
         // Few rows: copies of a row are one row.
         let merged = if self.params.preset == Preset::Auto { merged(data) } else { None };
@@ -104,7 +105,7 @@ impl<'a> Fit<'a> {
         let widest =
             encoder.per_column(&statistics.range, |ranges| ranges.iter().copied().fold(0.0, f32::max));
         let mut warnings: Vec<String> = data.constant_column_warning(&widest).into_iter().collect();
-        warnings.extend(suspicions(data, &rows));
+        warnings.extend(suspicions);
         let problem = Problem {
             columns: Columns { x, transforms: &statistics.transforms },
             ties: encoder.ties().map(Into::into),
@@ -166,7 +167,7 @@ impl<'a> Fit<'a> {
             feature_scale,
             guard: limits,
             encoder: (!encoder.is_identity()).then(|| encoder.clone()),
-            summary: trained.summary(learned_from, warnings),
+            summary: trained.summary(given.len(), warnings),
             params: plan,
         };
         Ok(Model {
