@@ -20,7 +20,7 @@ from typing_extensions import Self
 __version__: str
 __all__: list[str]
 
-# Arrays, data frames and sparse matrices.
+# Arrays, data frames, Arrow tables and sparse matrices.
 Table: TypeAlias = Any
 Doubles: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.RandomState | None
@@ -31,7 +31,7 @@ Sampling: TypeAlias = Literal["iid", "orthogonal"]
 Init: TypeAlias = Literal["constant", "restarter", "regressor", "varpro"]
 Penalty: TypeAlias = Literal["l2", "l1", "elastic-net", "none"]
 Schedule: TypeAlias = Literal["constant", "one-cycle", "cosine"]
-Missing: TypeAlias = Literal["error", "mean"]
+Missing: TypeAlias = Literal["auto", "error", "mean"]
 Spectrum: TypeAlias = Literal["fixed", "learned", "auto"]
 Effort: TypeAlias = Literal["quick", "normal", "thorough"]
 
@@ -43,6 +43,7 @@ class _RFFNet(BaseEstimator):
     history_: dict[str, list[Any]]
     validation_loss_: float | None
     n_random_features_: int
+    column_types_: list[Literal["number", "boolean", "category", "date"]]
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     @property
@@ -53,6 +54,7 @@ class _RFFNet(BaseEstimator):
     def linear_(self) -> Doubles: ...
     @property
     def intercept_(self) -> Doubles: ...
+    def encode(self, X: Table) -> NDArray[np.float32]: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     def to_onnx(self) -> bytes: ...
     def model_card(self) -> str: ...
@@ -82,7 +84,8 @@ class RFFNetRegressor(RegressorMixin, _RFFNet):
         early_stopping: Literal["auto"] | bool = "auto",
         n_iter_no_change: int | None = None,
         validation_fraction: float | None = None,
-        missing: Missing = "error",
+        missing: Missing = "auto",
+        categorical_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
         spectrum: Spectrum | None = None,
         linear: bool | None = None,
         committee: int | None = None,
@@ -123,7 +126,8 @@ class RFFNetClassifier(ClassifierMixin, _RFFNet):
         n_iter_no_change: int | None = None,
         validation_fraction: float | None = None,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        missing: Missing = "error",
+        missing: Missing = "auto",
+        categorical_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
         spectrum: Spectrum | None = None,
         linear: bool | None = None,
         committee: int | None = None,
@@ -161,6 +165,7 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         random_state: Seed = 0,
     ) -> None: ...
     def fit(self, X: Table, y: ArrayLike, **fit_params: Any) -> Self: ...
+    def transform(self, X: Table) -> Table: ...
 
 class RFFTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     relevances_: NDArray[np.float32]

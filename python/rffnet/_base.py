@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rffnet import _rffnet
 from rffnet._callbacks import STACK, CallbackSupportMixin, Watch
 from rffnet._card import model_card
-from rffnet._data import Rows, names_of, rows_of, seed_of, threads_of
+from rffnet._data import AS_FITTED, FILL_IN, Rows, names_of, rows_of, seed_of, threads_of
 from rffnet._rffnet import Model
 
 # The parameters of a fit, as Rust knows them; None leaves the choice to the preset.
@@ -44,7 +44,8 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         early_stopping="auto",
         n_iter_no_change=None,
         validation_fraction=None,
-        missing="error",
+        missing="auto",
+        categorical_features="from_dtype",
         spectrum=None,
         linear=None,
         committee=None,
@@ -68,7 +69,9 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "mean"
+        tags.input_tags.allow_nan = self.missing != "error"
+        # The tags `categorical` and `string` are for estimators that take nothing else: with them, scikit-learn's checks would
+        # round all numbers, and ask that cells which are neither numbers nor texts are taken.
         return tags
 
     def __sklearn_is_fitted__(self):
@@ -84,12 +87,20 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             options["validation_fraction"] = 0.0
         return options
 
-    def _train(self, X, y, weight, *, options=None, before=None):
-        """Fit to checked data, from the model `before` if there is one."""
+    def _before(self):
+        """The model that `fit` goes on from, if it is to."""
+        return getattr(self, "_model", None) if self.warm_start else None
+
+    def _read(self, X, y, before, *, reset, **checks):
+        """Rows to learn from as `Columns`, of the types of the model `before` if there is one, and their target."""
+        known = {} if before is None else {"types": before.column_types, "remedies": (AS_FITTED, FILL_IN)}
+        checks |= {"gaps": self.missing != "error", "categorical": self.categorical_features} | known
+        return rows_of(self, X, y, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
+
+    def _train(self, X, columns, y, weight, *, options=None, before=None):
+        """Fit to checked data, `X` being what the caller has given, from the model `before` if there is one."""
         options = self._options() if options is None else options
-        rows = Rows(X, self._goal(y), weight, names_of(self))
-        if before is None and self.warm_start:
-            before = getattr(self, "_model", None)
+        rows = Rows(columns.x, self._goal(y), weight, names_of(self), columns.types)
         epochs = None if options["solver"] in ("auto", "varpro") else options["max_iter"]
         watch = Watch(self, X, y, weight, epochs)
         threads = threads_of(self.n_jobs)
@@ -102,7 +113,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self._adopt(model)
         self.n_iter_ += made
         watch.done(lambda: {name: value for name, value in vars(self).items() if name not in self.get_params()})
-        for warning in self._summary["warnings"]:
+        for warning in (*columns.warnings, *self._summary["warnings"]):
             warnings.warn(warning, UserWarning, stacklevel=STACK)
         return self
 
@@ -126,6 +137,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self._summary, self._plan = self._card["summary"], self._card["params"]
         self.relevances_ = model.relevances.astype(np.float64)
         self.feature_importances_ = model.importances.astype(np.float64)
+        self.column_types_ = ["category" if isinstance(holds, list) else holds for holds in model.column_types]
         self.n_iter_ = self._summary["epochs"]
         self.stopped_ = self._summary["stopped"]
         losses = self._summary["losses"]
@@ -139,9 +151,28 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self.n_random_features_ = self._plan["random-features"]
 
     def _rows(self, X):
-        """Rows to predict."""
+        """Rows to predict, as the model has them: what its columns hold was learned in the fit."""
         check_is_fitted(self)
-        return rows_of(self, X, reset=False, missing=self.missing == "mean")
+        remedies, gaps = (AS_FITTED, FILL_IN), self.missing != "error"
+        types = self._model.column_types
+        return rows_of(self, X, types=types, gaps=gaps, remedies=remedies, ensure_min_samples=0).x
+
+    def encode(self, X):
+        """Rows as the features see them: categories, dates and common gaps become columns of numbers.
+
+        The network of `rffnet.torch.RFFNet.from_estimator` takes them.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        E : ndarray of shape (n_samples, n_encoded_columns)
+            float32, not yet standardised. A gap that is read as the column's mean is NaN.
+        """
+        return self._model.encode(self._rows(X), threads_of(self.n_jobs))
 
     @property
     def head_(self):
@@ -150,7 +181,9 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     @property
     def linear_(self):
-        """Coefficients of the transformed columns, (n_outputs, n_features_in_); zeros without linear terms."""
+        """Coefficients of the transformed columns, as `encode` has them, (n_outputs, n_encoded_columns); zeros without linear
+        terms.
+        """
         return self._head()[1]
 
     @property
@@ -163,11 +196,15 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """The root mean square slope of f along each standardised column, (n_features_in_,).
 
         For a linear f these are its coefficients, hence the name. The sign is that of the linear term where there is one
-        output, and positive otherwise. scikit-learn's `SelectFromModel` and `RFE` rank columns by it; the coefficients of the
-        random features are in `head_`.
+        output and the column is encoded as one, and positive otherwise. scikit-learn's `SelectFromModel` and `RFE` rank columns
+        by it; the coefficients of the random features are in `head_`.
         """
         linear = self.linear_
-        down = linear[0] < 0 if len(linear) == 1 else np.zeros(linear.shape[1], dtype=bool)
+        down = np.zeros(len(self.feature_importances_), dtype=bool)
+        if len(linear) == 1:
+            origin = np.asarray(self._model.origin)
+            alone = np.bincount(origin)[origin] == 1
+            down[origin[alone]] = linear[0][alone] < 0
         return np.where(down, -self.feature_importances_, self.feature_importances_)
 
     def _head(self):

@@ -6,8 +6,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from rffnet._base import RFFNet
 from rffnet._callbacks import with_callbacks
-from rffnet._data import label_texts, rows_of, threads_of, weights_of
+from rffnet._data import threads_of, weights_of
 from rffnet._docs import documented
+from rffnet._tables import texts_of
 
 
 @documented
@@ -58,7 +59,8 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         n_iter_no_change=None,
         validation_fraction=None,
         class_weight=None,
-        missing="error",
+        missing="auto",
+        categorical_features="from_dtype",
         spectrum=None,
         linear=None,
         committee=None,
@@ -77,7 +79,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
 
     def _goal(self, y):
         codes = np.searchsorted(self.classes_, y)
-        return codes.astype(np.uint32), label_texts(self.classes_)
+        return codes.astype(np.uint32), texts_of(self.classes_)
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None):
@@ -86,7 +88,8 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            The columns. A C-contiguous float32 array is used as it is; everything else is converted once.
+            The columns: numbers, truth values, texts, categories and dates, with or without gaps. A C-contiguous float32
+            array is used as it is; everything else is converted once.
         y : array-like of shape (n_samples,)
             The labels: numbers, text or truth values.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -97,9 +100,10 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         self : RFFNetClassifier
             Fitted.
         """
-        X, y = self._checked(X, y, reset=True)
+        before = self._before()
+        columns, y = self._checked(X, y, before, reset=True)
         self.classes_ = np.unique(y)
-        return self._train(X, y, self._weights(sample_weight, X, y))
+        return self._train(X, columns, y, self._weights(sample_weight, columns.x, y), before=before)
 
     @with_callbacks
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -124,7 +128,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
             Fitted.
         """
         before = getattr(self, "_model", None)
-        X, y = self._checked(X, y, reset=before is None)
+        columns, y = self._checked(X, y, before, reset=before is None)
         if before is None:
             self.classes_ = np.unique(y if classes is None else classes)
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
@@ -132,14 +136,13 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         unknown = np.setdiff1d(y, self.classes_)
         if len(unknown):
             raise ValueError(f"y has the label {unknown[0]!r}, which is not among the classes {self.classes_!r}")
-        weight = self._weights(sample_weight, X, y)
-        return self._train(X, y, weight, options=self._one_epoch(), before=before)
+        weight = self._weights(sample_weight, columns.x, y)
+        return self._train(X, columns, y, weight, options=self._one_epoch(), before=before)
 
-    def _checked(self, X, y, *, reset):
-        least = 2 if reset else 1
-        X, y = rows_of(self, X, y, reset=reset, missing=self.missing == "mean", ensure_min_samples=least)
+    def _checked(self, X, y, before, *, reset):
+        columns, y = self._read(X, y, before, reset=reset)
         check_classification_targets(y)
-        return X, y
+        return columns, y
 
     def _weights(self, sample_weight, X, y):
         """Sample weights times class weights that were given one by one."""
@@ -185,7 +188,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
             The probability of each class, in the order of `classes_`.
         """
         X = self._rows(X)
-        return self._model.probabilities(X, threads_of(self.n_jobs)).reshape(len(X), -1)
+        return self._model.probabilities(X, threads_of(self.n_jobs)).reshape(len(X), len(self.classes_))
 
     def predict_log_proba(self, X):
         """Predict logarithms of probabilities.
@@ -217,4 +220,4 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         """
         X = self._rows(X)
         f = self._model.decision(X, threads_of(self.n_jobs))
-        return f if self._model.outputs == 1 else f.reshape(len(X), -1)
+        return f if self._model.outputs == 1 else f.reshape(len(X), self._model.outputs)

@@ -4,8 +4,13 @@ import os
 from typing import NamedTuple
 
 import numpy as np
+import sklearn
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.fixes import parse_version
+from sklearn.utils.validation import _check_sample_weight, check_array, check_X_y, validate_data
+
+from rffnet._columns import Columns, categorical_mask, check_cells, known_columns, learn_columns
+from rffnet._tables import ArrayTable, table_of, texts_of
 
 
 class Rows(NamedTuple):
@@ -15,6 +20,36 @@ class Rows(NamedTuple):
     y: np.ndarray | tuple[np.ndarray, list[str]]
     weight: np.ndarray | None = None
     names: list[str] | None = None
+    types: list[str | list[str]] | None = None
+
+
+# What to do about a cell that is not what its column holds, or about a gap.
+DECLARE = "name the column in categorical_features, or leave it out"
+AS_FITTED = "the column must hold what it held in the fit"
+FILL_IN = "fill it in, drop the row, or allow gaps with missing='auto'"
+
+
+class Header:
+    """The names of a table, for scikit-learn before 1.9, which looks for them in a protocol that not all tables have."""
+
+    NEEDED = parse_version(sklearn.__version__) < parse_version("1.9")
+
+    def __init__(self, table):
+        self.shape, self.names = table.shape, table.names
+
+    def __dataframe__(self):
+        return self
+
+    def column_names(self):
+        """As the protocol has it."""
+        return self.names
+
+
+def check_names(estimator, table, y="no_validation", *, reset=False):
+    """scikit-learn's checks of the number and the names of a table's columns."""
+    source = table.source
+    unseen = Header.NEEDED and table.names is not None and not hasattr(source, "__dataframe__")
+    validate_data(estimator, Header(table) if unseen else source, y, reset=reset, skip_check_array=True)
 
 
 def available_memory():
@@ -39,22 +74,74 @@ def dense(X):
     return X.toarray(order="C")
 
 
-def rows_of(estimator, X, y="no_validation", *, reset=False, missing=False, **checks):
-    """scikit-learn's checks, then dense C-contiguous float32 rows; with `y`, both.
+def rows_of(
+    estimator,
+    X,
+    y="no_validation",
+    *,
+    reset=False,
+    types=None,
+    categorical="from_dtype",
+    gaps=False,
+    remedies=(DECLARE, FILL_IN),
+    **checks,
+):
+    """`X` as `Columns`, after scikit-learn's checks; with `y`, both.
 
-    A C-contiguous float32 array is returned as it is.
+    `types` are those of the columns, or the one of them all, where they are known; else dtypes and `categorical`, the
+    parameter `categorical_features`, decide. A C-contiguous float32 array is used as it is.
     """
-    checks = {
-        "dtype": np.float32,
-        "order": "C",
-        "accept_sparse": ("csr", "csc"),
-        "ensure_all_finite": "allow-nan" if missing else True,
-        **checks,
-    }
-    if isinstance(y, str):  # scikit-learn's word for "there is none"
-        return dense(validate_data(estimator, X, reset=reset, **checks))
-    X, y = validate_data(estimator, X, y, reset=reset, **checks)
-    return dense(X), y
+    checks = {"dtype": np.float32, "order": "C", "accept_sparse": ("csr", "csc"), "ensure_all_finite": False} | checks
+    table = X if isinstance(X, Columns) else table_of(X)
+    if table is None:
+        typed = declared(types, categorical)
+        # Levels are texts of the numbers as they are given, before they are rounded to float32.
+        found = validate_data(estimator, X, y, reset=reset, **checks | ({"dtype": None} if typed else {}))
+        X, y = (found, y) if isinstance(y, str) else found
+        columns = read(ArrayTable(dense(X)), types, categorical, remedies[0]) if typed else Columns(dense(X))
+    else:
+        if isinstance(table, Columns):
+            columns = adopted(estimator, table) if reset else table
+        else:
+            check_names(estimator, table, y, reset=reset)
+            columns = read(table, types, categorical, remedies[0])
+        if isinstance(y, str):  # scikit-learn's word for "there is none"
+            x = check_array(columns.x, input_name="X", estimator=estimator, **checks)
+        else:
+            x, y = check_X_y(columns.x, y, estimator=estimator, **checks)
+        columns = columns._replace(x=x)
+    check_cells(columns.x, columns.names, gaps=gaps, advice=remedies[1])
+    return columns if isinstance(y, str) else (columns, y)
+
+
+def declared(types, categorical):
+    """Whether columns of an array of numbers are to be read as something else."""
+    if types is not None:
+        return types != "number" and not all(holds in ("number", "boolean") for holds in types)
+    if isinstance(categorical, str):
+        return categorical_mask(categorical, None, 0) is not None
+    return categorical is not None and len(categorical) > 0
+
+
+def read(table, types, categorical, remedy):
+    """The columns of a table, by the types they are known to have or by what they hold."""
+    if types is not None:
+        types = [types] * table.shape[1] if isinstance(types, str) else types
+        whole = table.numbers() if all(holds in ("number", "boolean") for holds in types) else None
+        return known_columns(table, types, remedy) if whole is None else Columns(whole, None, table.names)
+    mask = categorical_mask(categorical, table.names, table.shape[1])
+    whole = table.numbers() if mask is None or not mask.any() else None
+    return learn_columns(table, mask, remedy) if whole is None else Columns(whole, None, table.names)
+
+
+def adopted(estimator, columns):
+    """What scikit-learn does with a table, for columns that were read before."""
+    estimator.n_features_in_ = columns.x.shape[1]
+    if columns.names is not None:
+        estimator.feature_names_in_ = np.asarray(columns.names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return columns
 
 
 def names_of(estimator):
@@ -89,11 +176,6 @@ def threads_of(n_jobs):
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
 
 
-def label_texts(classes):
-    """Labels as the model file has them: whole numbers without a fraction, as the command writes them."""
-    return [f"{c:.0f}" if isinstance(c, (float, np.floating)) and float(c).is_integer() else str(c) for c in classes]
-
-
 def labels_from(texts):
     """The labels that these texts of a model file stand for: truth values, whole numbers, numbers, or text."""
     if set(texts) == {"False", "True"}:
@@ -103,6 +185,6 @@ def labels_from(texts):
             values = [kind(text) for text in texts]
         except ValueError:
             continue
-        if label_texts(np.asarray(values)) == list(texts):
+        if texts_of(np.asarray(values)) == list(texts):
             return np.asarray(values)
     return np.asarray(texts)

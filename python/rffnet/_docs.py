@@ -46,8 +46,12 @@ n_iter_no_change : int, default=None
     Epochs without improvement before the fit stops (descent).
 validation_fraction : float, default=None
     Share of the rows that is held out; None is 0.1.
-missing : {'error', 'mean'}, default='error'
-    What to do with NaN: refuse them, or read them as the column's mean.
+missing : {'auto', 'error', 'mean'}, default='auto'
+    What to do with gaps (NaN, None, NaT, NA): read them as the column's mean and, where they are common, add an indicator of
+    them; refuse them; or the mean alone.
+categorical_features : 'from_dtype', None or array-like of bool, int or str, default='from_dtype'
+    Which columns are categories: those of texts and of categorical dtypes; none; or a mask, the indices or the names of
+    them. Truth values and dates are told by their dtypes in any case.
 spectrum : {'fixed', 'learned', 'auto'}, default=None
     Whether frequencies are learned too (varpro).
 linear : bool, default=None
@@ -73,15 +77,16 @@ ATTRIBUTES = """\
 Attributes
 ----------
 relevances_ : ndarray of shape (n_features_in_,)
-    |theta|, the inverse length scale of each standardised column, averaged over the members of the ensemble.
+    |theta|, the inverse length scale of each standardised column, averaged over the members of the ensemble; the largest,
+    where a column is encoded as several.
 feature_importances_ : ndarray of shape (n_features_in_,)
     The root mean square slope of the model along each standardised column; the better figure to compare columns by.
 coef_ : ndarray of shape (n_features_in_,)
     The same with the sign of the linear term.
 head_ : ndarray of shape (n_outputs, n_members * n_random_features_)
     Coefficients of the random features.
-linear_ : ndarray of shape (n_outputs, n_features_in_)
-    Coefficients of the transformed columns.
+linear_ : ndarray of shape (n_outputs, n_encoded_columns)
+    Coefficients of the transformed columns, as `encode` has them.
 intercept_ : ndarray of shape (n_outputs,)
     Constant terms.
 n_iter_ : int
@@ -94,6 +99,8 @@ validation_loss_ : float or None
     Loss on the held-out rows, in units of the target.
 n_random_features_ : int
     Random features of each member of the ensemble.
+column_types_ : list of str
+    What each column holds: 'number', 'boolean', 'category' or 'date'.
 n_features_in_ : int
     Columns.
 feature_names_in_ : ndarray of shape (n_features_in_,)

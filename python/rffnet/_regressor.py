@@ -5,7 +5,7 @@ from sklearn.base import RegressorMixin
 
 from rffnet._base import RFFNet
 from rffnet._callbacks import with_callbacks
-from rffnet._data import rows_of, threads_of, weights_of
+from rffnet._data import threads_of, weights_of
 from rffnet._docs import documented
 
 
@@ -47,7 +47,8 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            The columns. A C-contiguous float32 array is used as it is; everything else is converted once.
+            The columns: numbers, truth values, texts, categories and dates, with or without gaps. A C-contiguous float32
+            array is used as it is; everything else is converted once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The numbers to predict.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -58,9 +59,10 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
         self : RFFNetRegressor
             Fitted.
         """
-        X, y = self._checked(X, y, reset=True)
+        before = self._before()
+        columns, y = self._checked(X, y, before, reset=True)
         self._flat = y.ndim == 1
-        return self._train(X, y, weights_of(sample_weight, X))
+        return self._train(X, columns, y, weights_of(sample_weight, columns.x), before=before)
 
     @with_callbacks
     def partial_fit(self, X, y, sample_weight=None):
@@ -83,13 +85,13 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
             Fitted.
         """
         before = getattr(self, "_model", None)
-        X, y = self._checked(X, y, reset=before is None)
+        columns, y = self._checked(X, y, before, reset=before is None)
         self._flat = y.ndim == 1
-        return self._train(X, y, weights_of(sample_weight, X), options=self._one_epoch(), before=before)
+        weight = weights_of(sample_weight, columns.x)
+        return self._train(X, columns, y, weight, options=self._one_epoch(), before=before)
 
-    def _checked(self, X, y, *, reset):
-        checks = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2 if reset else 1}
-        return rows_of(self, X, y, reset=reset, missing=self.missing == "mean", **checks)
+    def _checked(self, X, y, before, *, reset):
+        return self._read(X, y, before, reset=reset, multi_output=True, y_numeric=True)
 
     def predict(self, X):
         """Predict numbers.
@@ -106,4 +108,4 @@ class RFFNetRegressor(RegressorMixin, RFFNet):
         """
         X = self._rows(X)
         values = self._model.predict(X, threads_of(self.n_jobs))
-        return values if self._flat else values.reshape(len(X), -1)
+        return values if self._flat else values.reshape(len(X), self._model.outputs)

@@ -5,13 +5,15 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from rffnet._base import RFFNet
 from rffnet._classifier import RFFNetClassifier
-from rffnet._data import Rows, rows_of, threads_of, weights_of
+from rffnet._data import Rows, check_names, names_of, rows_of, threads_of, weights_of
 from rffnet._regressor import RFFNetRegressor
+from rffnet._tables import table_of
 
 # Fewer rows than this are not split.
 FEW = 20
@@ -76,8 +78,8 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        if self.estimator is not None:
-            tags.input_tags.allow_nan = self.estimator.__sklearn_tags__().input_tags.allow_nan
+        estimator = RFFNetRegressor() if self.estimator is None else self.estimator
+        tags.input_tags.allow_nan = estimator.__sklearn_tags__().input_tags.allow_nan
         return tags
 
     def fit(self, X, y, **fit_params):
@@ -97,19 +99,23 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self : TopKSelector
             Fitted.
         """
-        missing = self.__sklearn_tags__().input_tags.allow_nan
-        X, y = rows_of(self, X, y, reset=True, missing=missing, multi_output=True, ensure_min_samples=2)
+        gaps = self.__sklearn_tags__().input_tags.allow_nan
+        categorical = getattr(self.estimator, "categorical_features", "from_dtype")
+        checks = {"categorical": categorical, "gaps": gaps, "multi_output": True, "ensure_min_samples": 2}
+        columns, y = rows_of(self, X, y, reset=True, **checks)
         estimator = self._chosen(y)
         if _routing_enabled():
             fit_params = process_routing(self, "fit", **fit_params).estimator.fit
         learn, score = self._split(y, isinstance(estimator, RFFNetClassifier))
         weight = fit_params.get("sample_weight")
         fit_params = {name: _safe_indexing(value, learn) for name, value in fit_params.items()}
-        self.estimator_ = estimator.fit(X[learn], y[learn], **fit_params)
-        order, scores, kept = self._score(X[score], y[score], None if weight is None else _safe_indexing(weight, score))
-        if not 0 <= self.min_features_to_select <= X.shape[1]:
+        part = columns._replace(x=columns.x[learn], names=names_of(self))
+        self.estimator_ = estimator.fit(part, y[learn], **fit_params)
+        weight = None if weight is None else _safe_indexing(weight, score)
+        order, scores, kept = self._score(columns.x[score], columns.types, y[score], weight)
+        if not 0 <= self.min_features_to_select <= len(order):
             raise ValueError(
-                f"min_features_to_select is {self.min_features_to_select}; it must be between 0 and {X.shape[1]}"
+                f"min_features_to_select is {self.min_features_to_select}; it must be between 0 and {len(order)}"
             )
         kept = max(kept, self.min_features_to_select)
         self.order_, self.scores_, self.n_features_ = np.asarray(order), np.asarray(scores), kept
@@ -141,13 +147,34 @@ class TopKSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
             everything, test_size=self.selection_fraction, random_state=self.random_state, stratify=stratify
         )
 
-    def _score(self, X, y, weight):
+    def _score(self, X, types, y, weight):
         estimator = self.estimator_
         if isinstance(estimator, RFFNetClassifier):
             known = np.isin(y, estimator.classes_)
             X, y, weight = X[known], y[known], None if weight is None else np.asarray(weight)[known]
-        rows = Rows(X, estimator._goal(y), weights_of(weight, X))
+        rows = Rows(X, estimator._goal(y), weights_of(weight, X), types=types)
         return estimator._model.top_k(rows, threads_of(estimator.n_jobs))
+
+    def transform(self, X):
+        """The selected columns.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            The columns, as in `fit`.
+
+        Returns
+        -------
+        X : array or sparse matrix of shape (n_samples, n_features_)
+            Those that are kept; of objects where a table holds more than numbers. `set_output` makes it a table again.
+        """
+        check_is_fitted(self)
+        table = table_of(X)
+        if table is None or _get_output_config("transform", self)["dense"] != "default":
+            return super().transform(X)
+        # scikit-learn before 1.9 would read the categories of some tables as numbers.
+        check_names(self, table)
+        return np.asarray(table.source)[:, self.support_]
 
     def _get_support_mask(self):
         check_is_fitted(self)

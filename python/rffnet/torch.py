@@ -7,6 +7,7 @@ import copy
 import json
 import math
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -92,6 +93,29 @@ class RFFLayer(nn.Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, kernel={self.kernel}"
 
 
+class _Encoding(NamedTuple):
+    """How an estimator encodes the columns of a table, which the network gets encoded."""
+
+    encoder: list | None
+    """As the model file has it; None where all columns are numbers that stay as they are."""
+    origin: list[int]
+    """For each encoded column, the column of the table."""
+
+    @classmethod
+    def of(cls, estimator):
+        """That of a fitted estimator."""
+        return cls(estimator._card.get("encoder"), estimator._model.origin)
+
+    def indicators(self):
+        """Whether each encoded column is an indicator, of a level or of a gap."""
+        indicators = torch.zeros(len(self.origin), dtype=torch.bool)
+        ends = np.cumsum(np.bincount(self.origin))
+        for column, first, end in zip(self.encoder or [], [0, *ends], ends):
+            indicators[first:end] = column["encoding"]["as"] == "indicators"
+            indicators[end - 1] |= column["gap_indicator"]
+        return indicators
+
+
 class _Network(nn.Module):
     """A member of the ensemble: features, head and, if wanted, linear terms."""
 
@@ -120,7 +144,7 @@ class RFFNet(nn.Module):
     Parameters
     ----------
     in_features : int
-        Columns.
+        Columns; those of the estimator's `encode`, where the network belongs to an estimator that encodes its columns.
     out_features : int, default=1
         Outputs: numbers, one logit for two classes, or one logit per class.
     n_random_features : int, default=300
@@ -165,6 +189,7 @@ class RFFNet(nn.Module):
         dtype=None,
     ):
         super().__init__()
+        self._encoding = None
         place = {"device": device, "dtype": torch.get_default_dtype() if dtype is None else dtype}
         layers = [
             RFFLayer(in_features, n_random_features, kernel, sampling=sampling, seed=seed + m, **place)
@@ -194,7 +219,9 @@ class RFFNet(nn.Module):
 
     def _transformed(self, x):
         """The column transforms: standardisation, Yeo-Johnson, soft clip (see the model file's page)."""
-        z = self._yeo_johnson((x - self.mean) * self.inverse)
+        z = (x - self.mean) * self.inverse
+        # A gap is read as the column's mean.
+        z = self._yeo_johnson(torch.where(torch.isnan(z), torch.zeros_like(z), z))
         near = torch.clamp(z, -1e6, 1e6)
         return torch.where(self.bend > 0, near / torch.sqrt(1 + self.bend * near * near), z)
 
@@ -220,6 +247,8 @@ class RFFNet(nn.Module):
     def from_estimator(cls, estimator):
         """The network of a fitted estimator, column transforms included.
 
+        Where the estimator encodes columns (categories, dates, common gaps), the network takes `estimator.encode(X)`.
+
         Parameters
         ----------
         estimator : RFFNetRegressor or RFFNetClassifier
@@ -239,6 +268,7 @@ class RFFNet(nn.Module):
         columns, features = omega.shape[-2:]
         outputs = tensors["intercept"].shape[-1]
         net = cls(columns, outputs, features, linear="linear" in tensors, committee=members, dtype=torch.float32)
+        net._encoding = _Encoding.of(estimator)
         with torch.no_grad():
             for m, network in enumerate(net.networks):
                 network.features.kernel = card["kernel"]
@@ -261,9 +291,10 @@ class RFFNet(nn.Module):
         Parameters
         ----------
         estimator : RFFNetRegressor or RFFNetClassifier
-            What to make; it is copied.
+            What to make; it is copied. Columns are encoded as by the estimator that the network was made of, or else by this
+            one, if it is fitted.
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows: their columns name the model's, and importances are measured on them.
+            Rows, not encoded: their columns name the model's, and importances are measured on them.
         y : array-like
             Their target, which names the classes.
 
@@ -278,14 +309,14 @@ class RFFNet(nn.Module):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of an epoch that nobody is interested in
             like.fit(X, y)
+        encoding = self._encoding or _Encoding.of(estimator if hasattr(estimator, "_model") else like)
         net = copy.deepcopy(self).to(device="cpu", dtype=torch.float32)
-        if net.mean.numel() != like.n_features_in_ or net.target_mean.numel() != like._model.outputs:
+        found = net.mean.numel(), net.target_mean.numel()
+        needed = len(encoding.origin), like._model.outputs
+        if found != needed or max(encoding.origin) + 1 != like.n_features_in_:
             raise ValueError(
-                f"the network has {net.mean.numel()} columns and {net.target_mean.numel()} outputs, but the data need "
-                f"{like.n_features_in_} and {like._model.outputs}"
+                f"the network has {found[0]} columns and {found[1]} outputs, but the data need {needed[0]} and {needed[1]}"
             )
-        rows = torch.from_numpy(np.ascontiguousarray(like._rows(X)))
-        tensors = like._model.tensors() | net._tensors() | {"importance": net._importances(rows)}
         card = json.loads(like._model.card)
         features = net.networks[0].features.out_features
         card["feature_scale"] = math.sqrt(2 / features)
@@ -293,6 +324,15 @@ class RFFNet(nn.Module):
         card["params"]["random-features"] = features
         bounded = bool(torch.isfinite(net.low).all() and torch.isfinite(net.high).all())
         card["guard"] = list(zip(net.low.tolist(), net.high.tolist(), strict=True)) if bounded else []
+        card["encoder"] = encoding.encoder
+        tensors = like._model.tensors() | net._tensors()
+        made = net._estimator(card, tensors, like)
+        rows = torch.from_numpy(made.encode(X))
+        return net._estimator(card, tensors | {"importance": net._importances(rows, encoding)}, like)
+
+    @staticmethod
+    def _estimator(card, tensors, like):
+        """The estimator of a model file's contents, with what only the fitted estimator `like` knows."""
         made = estimator_of(_rffnet.Model.from_tensors(json.dumps(card), tensors))
         for name in ("feature_names_in_", "classes_", "_flat"):
             if hasattr(like, name):
@@ -319,8 +359,11 @@ class RFFNet(nn.Module):
         names = ("mean", "inverse", "warp", "bend", "target_mean", "target_scale")
         return {f"scale.{name}": getattr(self, name) for name in names}
 
-    def _importances(self, rows):
-        """Root mean square slopes along the transformed columns."""
+    def _importances(self, rows, encoding):
+        """Root mean square slopes along the transformed columns; of a column that is encoded as several, the root of the sum
+        of their squares, where a slope along an indicator counts times the indicator's deviation.
+        """
+        deviation = torch.where(encoding.indicators(), rows.nan_to_num().std(0, correction=0), torch.ones(()))
         rows = self._transformed(rows).requires_grad_()
         squares = torch.zeros(rows.shape[1])
         self.train()
@@ -330,5 +373,6 @@ class RFFNet(nn.Module):
         for output in outputs.unbind(1):
             (slopes,) = torch.autograd.grad(output.sum(), rows, retain_graph=True)
             squares += slopes.square().mean(0)
-        return squares.sqrt().numpy()
-
+        origin = torch.tensor(encoding.origin)
+        sums = torch.zeros(int(origin.max()) + 1).index_add_(0, origin, squares * deviation.square())
+        return sums.sqrt().numpy()

@@ -1,8 +1,9 @@
 //! Rows with their target, borrowed from numpy.
 
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rffnet::{Data, Matrix, Target};
+use rffnet::{ColumnType, Data, Matrix, Target};
 
 use crate::error::exception;
 
@@ -21,6 +22,38 @@ pub(crate) enum Goal<'py> {
     Labels((PyReadonlyArray1<'py, u32>, Vec<String>)),
 }
 
+/// What a column holds: the levels of a category, or the name of any other type; a list or a text in Python.
+#[derive(FromPyObject, IntoPyObject)]
+pub(crate) enum Holds {
+    #[pyo3(transparent)]
+    Name(String),
+    #[pyo3(transparent)]
+    Levels(Vec<String>),
+}
+
+impl TryFrom<Holds> for ColumnType {
+    type Error = PyErr;
+
+    fn try_from(holds: Holds) -> PyResult<Self> {
+        match holds {
+            Holds::Levels(levels) => Ok(Self::Category { levels }),
+            Holds::Name(name) => [Self::Number, Self::Boolean, Self::Date { day_first: false }]
+                .into_iter()
+                .find(|known| known.name() == name)
+                .ok_or_else(|| PyValueError::new_err(format!("'{name}' is no type of a column"))),
+        }
+    }
+}
+
+impl From<&ColumnType> for Holds {
+    fn from(column: &ColumnType) -> Self {
+        match column.levels() {
+            Some(levels) => Self::Levels(levels.to_vec()),
+            None => Self::Name(column.name().into()),
+        }
+    }
+}
+
 /// Everything a [`Data`] borrows from; `Rows` in Python.
 #[derive(FromPyObject)]
 pub(crate) struct Rows<'py> {
@@ -28,6 +61,13 @@ pub(crate) struct Rows<'py> {
     y: Goal<'py>,
     weight: Option<Floats<'py>>,
     names: Option<Vec<String>>,
+    #[pyo3(from_py_with = column_types)]
+    types: Option<Vec<ColumnType>>,
+}
+
+fn column_types(types: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ColumnType>>> {
+    let types: Option<Vec<Holds>> = types.extract()?;
+    types.map(|types| types.into_iter().map(ColumnType::try_from).collect()).transpose()
 }
 
 impl Rows<'_> {
@@ -37,7 +77,8 @@ impl Rows<'_> {
             Goal::Labels((codes, classes)) => Target::Labels { codes: codes.as_slice()?, classes },
         };
         let weight = self.weight.as_ref().map(|w| w.as_slice()).transpose()?;
-        Ok(Data { weight, names: self.names.as_deref(), ..Data::new(matrix(&self.x)?, y) })
+        let (names, types) = (self.names.as_deref(), self.types.as_deref());
+        Ok(Data { weight, names, types, ..Data::new(matrix(&self.x)?, y) })
     }
 }
 

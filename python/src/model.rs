@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use rffnet::{Error, Fit, Matrix, Tensor, TensorValues};
 
-use crate::data::{Grid, Rows, Table, Vector, matrix};
+use crate::data::{Grid, Holds, Rows, Table, Vector, matrix};
 use crate::error::exception;
 use crate::options::params;
 use crate::work::{Threads, run, watched};
@@ -60,11 +60,11 @@ impl Model {
     }
 
     /// `(head, linear, intercept)` of the average of the members, in units of the outputs: f is the head times all
-    /// features sqrt(2/s) cos(..), plus the linear terms times the transformed columns, plus the intercept.
+    /// features sqrt(2/s) cos(..), plus the linear terms times the encoded and transformed columns, plus the intercept.
     fn head<'py>(&self, py: Python<'py>) -> PyResult<(Grid<'py, f64>, Grid<'py, f64>, Vector<'py, f64>)> {
         let model = &self.0;
         let (m, s, k, d) =
-            (model.committee(), model.random_features(), model.outputs(), model.feature_names().len());
+            (model.committee(), model.random_features(), model.outputs(), model.encoder().width());
         // Plain cosines, as in the paper's tables, are the usual features times sqrt(s/2).
         let factor = if model.plan().common.scaled_features { 1.0 } else { (s as f64 / 2.0).sqrt() };
         let (mut head, mut linear, mut intercept) = (Vec::new(), vec![0.0; k * d], Vec::new());
@@ -112,6 +112,22 @@ impl Model {
         self.outputs_of(py, &x, threads, rffnet::Model::labels)
     }
 
+    /// Rows as the column transforms and the members see them, `rows x encoded columns`; NaN where a gap is read as the mean.
+    #[pyo3(signature = (x, threads=None))]
+    fn encode<'py>(&self, py: Python<'py>, x: Table<'py>, threads: Threads) -> PyResult<Grid<'py, f32>> {
+        let (rows, encoder) = (matrix(&x)?, self.0.encoder());
+        if rows.columns() != encoder.columns().len() {
+            let text = format!(
+                "the model was fitted on {} columns but the data have {}",
+                encoder.columns().len(),
+                rows.columns()
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        let encoded = run(py, threads, || Ok(encoder.encode(rows)))?;
+        encoded.into_pyarray(py).reshape([rows.rows(), encoder.width()])
+    }
+
     /// Algorithm 3 on held-out rows: columns by falling relevance, scores with 0, 1, ... of them, how many are kept.
     #[pyo3(signature = (rows, threads=None))]
     fn top_k<'py>(
@@ -135,6 +151,18 @@ impl Model {
         self.0.outputs()
     }
 
+    /// What each column of a table holds.
+    #[getter]
+    fn column_types(&self) -> Vec<Holds> {
+        self.0.column_types().map(Holds::from).collect()
+    }
+
+    /// For each encoded column, the column of the table it belongs to.
+    #[getter]
+    fn origin(&self) -> Vec<usize> {
+        self.0.encoder().origin()
+    }
+
     #[getter]
     fn relevances<'py>(&self, py: Python<'py>) -> Vector<'py, f32> {
         self.0.relevances().into_pyarray(py)
@@ -145,10 +173,17 @@ impl Model {
         self.0.importances().to_vec().into_pyarray(py)
     }
 
-    /// Relevances after each epoch of the history; empty in a model read from a file.
+    /// Relevances of the table's columns after each epoch of the history, the largest where a column is encoded as several;
+    /// empty in a model read from a file.
     #[getter]
     fn relevance_history(&self) -> Vec<Vec<f32>> {
-        self.0.history().relevances().to_vec()
+        let (columns, origin) = (self.0.feature_names().len(), self.0.encoder().origin());
+        let per_column = |encoded: &Vec<f32>| {
+            let mut largest = vec![0f32; columns];
+            origin.iter().zip(encoded).for_each(|(&j, relevance)| largest[j] = largest[j].max(*relevance));
+            largest
+        };
+        self.0.history().relevances().iter().map(per_column).collect()
     }
 
     /// What stands in the model file beside the numbers, as JSON.

@@ -76,7 +76,7 @@ def test_examples(example, tmp_path, monkeypatch, capsys):
 
 
 # Arguments that are Python's own; all others are parameters of the library's table.
-PYTHONS_OWN = {"early_stopping", "warm_start", "random_state", "n_jobs", "verbose"}
+PYTHONS_OWN = {"categorical_features", "early_stopping", "warm_start", "random_state", "n_jobs", "verbose"}
 TABLE = {name: (kind, choices, help) for name, kind, choices, help in _rffnet.parameters()}
 # scikit-learn has a dictionary or None where the command has a name.
 CLASS_WEIGHT = {"class_weight"}

@@ -13,13 +13,11 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.fixes import parse_version
 
 import rffnet._data
 from rffnet import RFFNetClassifier, RFFNetRegressor, RFFTransformer, _rffnet
 
 QUICK = {"effort": "quick"}
-OLD = parse_version(sklearn.__version__) < parse_version("1.9")
 
 
 def quick(**options):
@@ -51,8 +49,6 @@ class TestInputs:
     @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
     def test_tables_with_names(self, library, curve):
         module = pytest.importorskip(library)
-        if library == "polars" and not hasattr(module.DataFrame, "__dataframe__") and OLD:
-            pytest.skip("scikit-learn before 1.9 does not see the names of polars 2")
         X, y = curve
         columns = {name: X[:, j] for j, name in enumerate("abcde")}
         table = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
@@ -76,10 +72,12 @@ class TestInputs:
     def test_missing_values(self, curve):
         X, y = curve
         X[::7, 2] = np.nan
-        with pytest.raises(ValueError, match="NaN"):
-            quick().fit(X, y)
-        model = quick(missing="mean").fit(X, y)
-        assert np.isfinite(model.predict(X)).all()
+        with pytest.raises(ValueError, match="column 'x3' holds NaN"):
+            quick(missing="error").fit(X, y)
+        for missing in ("auto", "mean"):
+            model = quick(missing=missing).fit(X, y)
+            assert np.isfinite(model.predict(X)).all()
+            assert model.encode(X).shape[1] == (6 if missing == "auto" else 5)
 
 
 class TestTargets:

@@ -18,11 +18,12 @@ from sklearn.utils.fixes import parse_version
 from rffnet import RFFNetClassifier, RFFNetRegressor, RFFTransformer, TopKSelector
 
 ALL = [RFFNetRegressor(), RFFNetClassifier(), TopKSelector(), RFFTransformer()]
-# Estimators that take gaps say so in a tag, and meet other checks.
-GAPS = [RFFNetRegressor(missing="mean", effort="quick"), RFFNetClassifier(missing="mean", effort="quick")]
+# Estimators that take gaps, as they do unless told otherwise, say so in a tag; those that do not meet other checks.
+STRICT = [RFFNetRegressor(missing="error", effort="quick"), RFFNetClassifier(missing="error", effort="quick")]
+STRICT += [TopKSelector(STRICT[0])]
 
 
-@parametrize_with_checks([*ALL, *GAPS])
+@parametrize_with_checks([*ALL, *STRICT])
 def test_checks(estimator, check):
     try:
         check(estimator)

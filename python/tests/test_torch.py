@@ -107,6 +107,37 @@ def test_skewed_columns_and_long_tails(skewed, tmp_path):
     assert np.array_equal(load(tmp_path / "m.rffnet").predict(X), again.predict(X))
 
 
+def test_encoded_columns(tmp_path):
+    """Categories, dates and gaps: the network takes what the estimator's `encode` makes of a table."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 400
+    table = pandas.DataFrame({
+        "city": rng.choice(["Bern", "Graz", "Pisa", "Rome"], n),
+        "shop": rng.integers(0, 40, n).astype(str),
+        "day": pandas.Timestamp("2024-01-01") + pandas.to_timedelta(rng.integers(0, 90, n), "D"),
+        "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+    })  # fmt: skip
+    y = table["city"].map({"Bern": 0.0, "Graz": 2.0, "Pisa": -1.0, "Rome": 1.0}) + table["size"].fillna(2.0)
+    model = RFFNetRegressor(effort="quick").fit(table, y)
+    net = RFFNet.from_estimator(model).eval()
+    encoded = model.encode(table)
+    assert encoded.shape[1] > 4
+    expected = model.predict(table)
+    assert np.allclose(net(torch.from_numpy(encoded)).detach()[:, 0], expected, atol=1e-3)
+    # Other rows than those of the fit: the encoder stays that of the fit.
+    again = net.to_estimator(RFFNetRegressor(), table[50:], y[50:])
+    assert np.allclose(again.predict(table), expected, atol=1e-4)
+    assert again.column_types_ == model.column_types_
+    assert np.allclose(again.feature_importances_, model.feature_importances_, rtol=0.1, atol=1e-2)
+    again.save(tmp_path / "m.rffnet")
+    assert np.array_equal(load(tmp_path / "m.rffnet").predict(table), again.predict(table))
+    own = RFFNet(encoded.shape[1], 1, 50)
+    assert own.to_estimator(model, table, y).predict(table).shape == (n,)
+    with pytest.raises(ValueError, match="columns and"):
+        RFFNet(4, 1, 50).to_estimator(model, table, y)
+
+
 def test_gradients_of_skewed_columns():
     power = torch.tensor([0.0, -2.0, 0.125, 1.5, 4.0, 1.0])
     net = RFFNet(6, 1, 5, dtype=torch.float64)

@@ -170,7 +170,8 @@ mod tests {
         let x: Vec<f32> = (0..40).map(|i| i as f32 / 3.0).collect();
         let (names, weight) = (["a".to_string(), "b".into()], [0.5f32; 20]);
         let y: Vec<f64> = (0..20).map(|i| f64::from(i).sqrt()).collect();
-        let types = [ColumnType::Date, ColumnType::Category { levels: vec!["only".into()] }];
+        let types =
+            [ColumnType::Date { day_first: true }, ColumnType::Category { levels: vec!["only".into()] }];
         let data = Data {
             names: Some(&names),
             weight: Some(&weight),

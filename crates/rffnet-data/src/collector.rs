@@ -12,6 +12,7 @@ use rffnet::text::plural;
 
 use crate::block::{Block, Odd, OddCells, Shape};
 use crate::cell::At;
+use crate::dates::Order;
 use crate::error::DataError;
 use crate::layout::{Layout, resolve};
 use crate::memory;
@@ -27,10 +28,9 @@ const MAX_TEXT_BYTES: usize = 256 << 20;
 /// What a reader that knows says about a column's cells, all of which are numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Declared {
-    #[allow(dead_code, reason = "CSV has no booleans of its own; columnar formats do")]
     Boolean,
-    /// Days since the beginning of 2000.
-    Date,
+    /// Days since the beginning of 2000, and how their texts were read.
+    Date(Order),
     Money,
     Percent,
     DecimalComma,

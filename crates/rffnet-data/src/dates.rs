@@ -1,10 +1,23 @@
 //! Dates and times as people write them, as days since the beginning of the year 2000.
 
+use rffnet::ColumnType;
+
 /// Which of two numbers comes first where only the column tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     MonthFirst,
     DayFirst,
+}
+
+impl Order {
+    pub(crate) fn new(day_first: bool) -> Self {
+        if day_first { Order::DayFirst } else { Order::MonthFirst }
+    }
+
+    /// The type of a column whose dates are read in this order.
+    pub(crate) fn column_type(self) -> ColumnType {
+        ColumnType::Date { day_first: self == Order::DayFirst }
+    }
 }
 
 /// How the dates of a column are written, as far as it matters.

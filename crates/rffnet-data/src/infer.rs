@@ -95,12 +95,14 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
             };
             Column::new(facts).each(ColumnKind::Boolean, ColumnType::Boolean, "booleans", value)
         }
-        ColumnType::Date => {
-            let order = Column::new(facts).date_order().map_or(Order::MonthFirst, |(order, _)| order);
+        ColumnType::Date { day_first } => {
+            // A few dates may leave open what those of the fit did not.
+            let own = Column::new(facts).date_order().filter(|(_, ambiguous)| !ambiguous);
+            let order = own.map_or(Order::new(*day_first), |(order, _)| order);
             let value = |text: &str| {
                 dates::parse(text, order).or_else(|| dates::parse_digits(text)).map(|v| v as f32)
             };
-            Column::new(facts).each(ColumnKind::Date, ColumnType::Date, "dates", value)
+            Column::new(facts).each(ColumnKind::Date, of.clone(), "dates", value)
         }
         ColumnType::Category { levels } => Ok(known_levels(facts, levels)),
     }
@@ -137,7 +139,7 @@ impl<'a> Column<'a> {
     fn declared_kind(&self) -> Option<ColumnKind> {
         self.facts.declared.map(|declared| match declared {
             Declared::Boolean => ColumnKind::Boolean,
-            Declared::Date => ColumnKind::Date,
+            Declared::Date(_) => ColumnKind::Date,
             Declared::Money => ColumnKind::Money,
             Declared::Percent => ColumnKind::Percent,
             Declared::DecimalComma => ColumnKind::DecimalComma,
@@ -282,10 +284,9 @@ fn found(facts: &Facts<'_>) -> Decided {
     if let Some(declared) = facts.declared {
         return match declared {
             Declared::Boolean => column.each(ColumnKind::Boolean, ColumnType::Boolean, "booleans", |_| None),
-            Declared::Date => {
-                let order = column.date_order().map_or(Order::MonthFirst, |(order, _)| order);
+            Declared::Date(order) => {
                 let value = |text: &str| dates::parse(text, order).map(|v| v as f32);
-                column.each(ColumnKind::Date, ColumnType::Date, "dates", value)
+                column.each(ColumnKind::Date, order.column_type(), "dates", value)
             }
             _ => {
                 let kind = column.declared_kind().unwrap_or(ColumnKind::Number);
@@ -338,7 +339,7 @@ fn texts(column: &Column<'_>) -> Decided {
         }
         if let Some((order, ambiguous)) = column.date_order() {
             let value = |text: &str| dates::parse(text, order).map(|v| v as f32);
-            let mut decided = column.each(ColumnKind::Date, ColumnType::Date, "dates", value)?;
+            let mut decided = column.each(ColumnKind::Date, order.column_type(), "dates", value)?;
             if ambiguous {
                 let first = if order == Order::MonthFirst { "month" } else { "day" };
                 decided.notes.push(format!(
@@ -442,7 +443,7 @@ fn date(facts: &Facts<'_>) -> Decision {
         dates::parse(text, order).or_else(|| dates::parse_digits(text)).map_or(f32::NAN, |v| v as f32)
     };
     let values = facts.entries().map(|(_, text)| value(text)).collect();
-    on_request(&column, values, ColumnKind::Date, ColumnType::Date, "a date")
+    on_request(&column, values, ColumnKind::Date, order.column_type(), "a date")
 }
 
 fn on_request(

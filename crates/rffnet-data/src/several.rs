@@ -119,7 +119,7 @@ impl Column {
     fn kind(self) -> Option<&'static str> {
         match (self.numbers, self.texts) {
             (true, false) => Some(match self.declared {
-                Some(Declared::Date) => "dates",
+                Some(Declared::Date(_)) => "dates",
                 Some(Declared::Boolean) => "booleans",
                 _ => "numbers",
             }),

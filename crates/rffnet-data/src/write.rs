@@ -107,7 +107,7 @@ fn push_typed(line: &mut String, v: f32, of: &ColumnType) {
             let level = if v < 0.0 { None } else { levels.get(v as usize) };
             line.push_str(&level.map_or("".into(), |level| csv_cell(level)));
         }
-        ColumnType::Date => match iso(v) {
+        ColumnType::Date { .. } => match iso(v) {
             Some(date) => line.push_str(&date),
             None => push_f32(line, v),
         },

@@ -49,7 +49,7 @@ fn check_common(table: &Table) {
     let kind = |name: &str| table.column_type(table.names.iter().position(|n| n == name).unwrap());
     assert_eq!(kind("colour").levels().unwrap(), ["blue", "green", "red"]);
     assert_eq!(*kind("truth"), ColumnType::Boolean);
-    assert_eq!(*kind("us"), ColumnType::Date);
+    assert_eq!(*kind("us"), ColumnType::Date { day_first: false });
     assert_eq!(*kind("i64"), ColumnType::Number);
     // The target keeps all of its digits.
     assert_eq!(table.target, Some(Column::Numbers((0..ROWS).map(|i| i as f64 * 0.1).collect())));

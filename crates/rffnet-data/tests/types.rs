@@ -89,7 +89,14 @@ fn booleans() {
 
 #[test]
 fn dates() {
-    let date = |cells: &[&str], values: &[f32]| is(cells, ColumnKind::Date, &ColumnType::Date, values);
+    let date = |cells: &[&str], values: &[f32]| {
+        is(
+            cells,
+            ColumnKind::Date,
+            &ColumnType::Date { day_first: cells[0].contains('.') || cells[0].starts_with("31") },
+            values,
+        )
+    };
     date(&["2024-01-31", "", "2000-01-02"], &[8796.0, NAN, 1.0]);
     date(&["2024-01-31T12:00:00Z", "2000-01-02 06:00"], &[8796.5, 1.25]);
     date(&["31/01/2024", "01/02/2024"], &[8796.0, 8797.0]);
@@ -102,7 +109,10 @@ fn dates() {
     is(&["20240131", "20240201"], ColumnKind::Number, &ColumnType::Number, &[20_240_131.0, 20_240_201.0]);
     let asked = ReadOptions { date: vec!["c".into()], ..options() };
     let table = read(&with(&["20240131", "2024-02-01", "soon"]), &asked).unwrap();
-    assert_eq!((&column(&table)[..2], table.types[1] == ColumnType::Date), (&[8796.0, 8797.0][..], true));
+    assert_eq!(
+        (&column(&table)[..2], matches!(table.types[1], ColumnType::Date { .. })),
+        (&[8796.0, 8797.0][..], true)
+    );
     assert_eq!(table.notes, ["1 cell of column 'c' is not a date and counts as a gap"]);
     let odd = ["2024-01-31"; 5].into_iter().chain(["soon"]).collect::<Vec<_>>();
     fails(
@@ -260,7 +270,12 @@ fn targets() {
 
 #[test]
 fn columns_of_a_model() {
-    let types = vec![ColumnType::Number, levels(&["1", "NA", "a"]), ColumnType::Boolean, ColumnType::Date];
+    let types = vec![
+        ColumnType::Number,
+        levels(&["1", "NA", "a"]),
+        ColumnType::Boolean,
+        ColumnType::Date { day_first: false },
+    ];
     let names = ["n", "c", "b", "d"].map(String::from).to_vec();
     let model =
         ReadOptions { select: Select::Named { names, named: true, types: types.clone() }, ..options() };

@@ -98,7 +98,7 @@ proptest! {
         rows in prop::collection::vec((any::<f32>(), 0..9_usize, prop::option::of(any::<bool>()), -700_000.0..2_000_000.0_f32), 1..30)
     ) {
         let levels = ["#1", "1", "NA", "a \"b\"", "a,b", "c;d|e", "line\nend", "é"].map(String::from).to_vec();
-        let types = vec![ColumnType::Number, ColumnType::Category { levels: levels.clone() }, ColumnType::Boolean, ColumnType::Date];
+        let types = vec![ColumnType::Number, ColumnType::Category { levels: levels.clone() }, ColumnType::Boolean, ColumnType::Date { day_first: false }];
         let cells = |(number, level, boolean, date): &(f32, usize, Option<bool>, f32)| {
             let number = if number.is_finite() { *number } else { f32::NAN };
             let level = if *level < levels.len() { *level as f32 } else { f32::NAN };

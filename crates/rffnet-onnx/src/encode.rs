@@ -22,7 +22,7 @@ pub(crate) fn encoded(graph: &mut Graph, model: &Model, x: &Value) -> Value {
                 // The table has the indicator of a gap.
                 continue;
             }
-            ColumnType::Date => parts.extend(date(graph, column, &cell, j)),
+            ColumnType::Date { .. } => parts.extend(date(graph, column, &cell, j)),
             _ => parts.push(cell.clone()),
         }
         if column.gap_indicator {

@@ -187,7 +187,7 @@ fn missing_values_of_transformed_columns_are_the_mean() {
 #[test]
 fn encoded_columns() {
     let category = |n: usize| ColumnType::Category { levels: (0..n).map(|l| format!("level {l}")).collect() };
-    let types = [category(3), category(30), ColumnType::Date, category(2)];
+    let types = [category(3), category(30), ColumnType::Date { day_first: false }, category(2)];
     let cell = |i: usize| -> [f32; 4] {
         let k = i * 7919 % 1000;
         let gap = |rows: usize, v: f32| if (i + rows).is_multiple_of(rows) { f32::NAN } else { v };

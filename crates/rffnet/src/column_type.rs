@@ -18,7 +18,11 @@ pub enum ColumnType {
         levels: Vec<String>,
     },
     /// Days since the beginning of the year 2000, with the time of day as fraction.
-    Date,
+    Date {
+        /// How texts that leave it open are read: `01/02/2024` is the first of February.
+        #[serde(default)]
+        day_first: bool,
+    },
 }
 
 /// The cell of a category whose level is not among those of its column.
@@ -31,7 +35,7 @@ impl ColumnType {
             Self::Number => "number",
             Self::Boolean => "boolean",
             Self::Category { .. } => "category",
-            Self::Date => "date",
+            Self::Date { .. } => "date",
         }
     }
 

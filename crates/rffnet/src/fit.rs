@@ -166,7 +166,7 @@ impl<'a> Fit<'a> {
             custom_loss: self.loss.is_some(),
             feature_scale,
             guard: limits,
-            encoder: (!encoder.is_identity()).then(|| encoder.clone()),
+            encoder: (!encoder.is_all_numbers()).then(|| encoder.clone()),
             summary: trained.summary(given.len(), warnings),
             params: plan,
         };

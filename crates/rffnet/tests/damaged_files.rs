@@ -64,7 +64,7 @@ fn seeds() -> Vec<Vec<u8>> {
         fit(&exact, &regression(&x, 2, &y)),
         fit(&exact, &classification(&x, 2, &labels, &classes)),
     ];
-    let types = [category(4), category(20), ColumnType::Date];
+    let types = [category(4), category(20), ColumnType::Date { day_first: true }];
     let cells: Vec<f32> = (0..120).flat_map(|i| [(i % 4) as f32, (i % 20) as f32, 9.5 * i as f32]).collect();
     let y: Vec<f64> = (0..120).map(|i| f64::from(i % 20)).collect();
     let encoded = fit(&params, &Data { types: Some(&types), ..regression(&cells, 3, &y) });

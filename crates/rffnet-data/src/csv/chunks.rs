@@ -20,6 +20,8 @@ pub(crate) struct Chunks<'a> {
     /// Lines given out before `pending`.
     lines: u64,
     line_end: u8,
+    /// Whether lines that start with `#` are comments, whose quotes mean nothing.
+    comments: bool,
     ended: bool,
 }
 
@@ -35,20 +37,32 @@ impl<'a> Chunks<'a> {
     pub(crate) fn new(mut input: Input<'a>, n: usize, records: usize) -> Result<Self, DataError> {
         input.pass_byte_order_mark()?;
         let passed = input.passed();
-        let mut chunks =
-            Chunks { input, pending: Vec::new(), passed, lines: 0, line_end: b'\n', ended: false };
+        let mut chunks = Chunks {
+            input,
+            pending: Vec::new(),
+            passed,
+            lines: 0,
+            line_end: b'\n',
+            comments: true,
+            ended: false,
+        };
         let mut want = n;
         loop {
             chunks.fill(want)?;
             // Old files end their lines with a carriage return alone.
             let alone = !chunks.pending.contains(&b'\n') && chunks.pending.contains(&b'\r');
             chunks.line_end = if alone { b'\r' } else { b'\n' };
-            if chunks.ended || record_ends(&chunks.pending, chunks.line_end).nth(records).is_some() {
+            if chunks.ended || record_ends(&chunks.pending, chunks.line_end, true).nth(records).is_some() {
                 return Ok(chunks);
             }
             chunks.check_limits()?;
             want = 2 * chunks.pending.len();
         }
+    }
+
+    /// Says whether lines that start with `#` are comments, once that is known.
+    pub(crate) fn set_comments(&mut self, comments: bool) {
+        self.comments = comments;
     }
 
     pub(crate) fn source(&self) -> &str {
@@ -95,7 +109,8 @@ impl<'a> Chunks<'a> {
             let end = if all {
                 Some(self.pending.len())
             } else {
-                last_record_end(&self.pending[..want.min(self.pending.len())], self.line_end)
+                let pending = &self.pending[..want.min(self.pending.len())];
+                last_record_end(pending, self.line_end, self.comments)
             };
             if let Some(end) = end {
                 if end == 0 {
@@ -175,19 +190,26 @@ fn count_of(bytes: &[u8], wanted: u8) -> usize {
     bytes.chunks(224).map(|piece| usize::from(short(piece))).sum()
 }
 
-/// Where records end: after line ends outside quotes.
-pub(crate) fn record_ends(bytes: &[u8], line_end: u8) -> impl Iterator<Item = usize> {
-    let mut quoted = false;
+/// Where records end: after line ends outside quotes. The quotes of a comment mean nothing.
+pub(crate) fn record_ends(bytes: &[u8], line_end: u8, comments: bool) -> impl Iterator<Item = usize> {
+    let (mut quoted, mut comment, mut start) = (false, false, true);
     bytes.iter().enumerate().filter_map(move |(i, &byte)| {
-        quoted ^= byte == b'"';
-        (byte == line_end && !quoted).then_some(i + 1)
+        comment |= start && comments && byte == b'#';
+        quoted ^= byte == b'"' && !comment;
+        start = byte == line_end && !quoted;
+        comment &= !start;
+        start.then_some(i + 1)
     })
 }
 
 /// The end of the last record that is whole. The quotes are counted at first, which is fast, and then again from the end:
 /// a line end has as many before it as there are less those after it.
-fn last_record_end(bytes: &[u8], line_end: u8) -> Option<usize> {
-    let mut quoted = count_of(bytes, b'"') % 2 == 1;
+fn last_record_end(bytes: &[u8], line_end: u8, comments: bool) -> Option<usize> {
+    let quotes = count_of(bytes, b'"');
+    if comments && quotes > 0 && bytes.contains(&b'#') {
+        return record_ends(bytes, line_end, true).last();
+    }
+    let mut quoted = quotes % 2 == 1;
     for (i, &byte) in bytes.iter().enumerate().rev() {
         if byte == line_end && !quoted {
             return Some(i + 1);

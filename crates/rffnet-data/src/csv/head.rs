@@ -75,7 +75,7 @@ fn semicolons_part_commas(lines: &[&str]) -> bool {
 }
 
 fn raw_records(text: &str, line_end: u8) -> impl Iterator<Item = &str> {
-    let ends = record_ends(text.as_bytes(), line_end).chain([text.len()]);
+    let ends = record_ends(text.as_bytes(), line_end, true).chain([text.len()]);
     let mut start = 0;
     ends.map(move |end| {
         text.get(std::mem::replace(&mut start, end)..end).unwrap_or("").trim_end_matches(['\n', '\r'])
@@ -104,7 +104,7 @@ pub(crate) fn records(bytes: &[u8], delimiter: u8, line_end: u8, ended: bool) ->
     let mut out = Vec::new();
     let mut start = 0;
     let last = (ended && !text.ends_with(char::from(line_end))).then_some(text.len());
-    for end in record_ends(text.as_bytes(), line_end).chain(last) {
+    for end in record_ends(text.as_bytes(), line_end, true).chain(last) {
         let line = text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r']);
         if !line.trim_matches([' ', '\r', '\n']).is_empty() || (line.contains('\t') && delimiter == b'\t') {
             let cells = if delimiter == b' ' { split(&squeezed(line), b' ') } else { split(line, delimiter) };

@@ -51,6 +51,7 @@ fn read_in_chunks(input: Input<'_>, collector: &mut Collector<'_>, size: usize) 
     let all = head::records(head, delimiter, line_end, whole);
     let leading = all.iter().take_while(|r| r.is_comment()).count();
     let (records, comments) = head::without_comments(all);
+    chunks.set_comments(comments);
     let Some(first) = records.first() else {
         return Err(DataError::format(format!(
             "{source}: the file is empty; give a file with at least one row"
@@ -208,7 +209,7 @@ fn find_plan(
                 Reading::Text
             }
             (asked, of) => {
-                let dates = asked == Some(Asked::Date) || of == Some(&ColumnType::Date);
+                let dates = asked == Some(Asked::Date) || matches!(of, Some(ColumnType::Date { .. }));
                 let numbers = asked == Some(Asked::Numeric) || of == Some(&ColumnType::Number);
                 sampled(&head::sample(rows, i), dates, numbers)
             }
@@ -243,7 +244,7 @@ fn find_plan(
 fn declared(reading: Reading) -> Option<Declared> {
     match reading {
         Reading::Number | Reading::Text => None,
-        Reading::Date(_) => Some(Declared::Date),
+        Reading::Date(order) => Some(Declared::Date(order)),
         Reading::Amount(writing) => Some(match writing.kind {
             ColumnKind::Percent => Declared::Percent,
             ColumnKind::DecimalComma => Declared::DecimalComma,

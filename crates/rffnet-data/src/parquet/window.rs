@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use crate::block::{Block, Odd};
 use crate::cell::{self, At, Cell, Fault, Use, fault_error};
 use crate::collector::{Collector, Declared};
+use crate::dates::Order;
 use crate::error::{DataError, shown};
 use crate::layout::{Layout, Role};
 use crate::names::shell;
@@ -84,7 +85,7 @@ impl<'a> Windows<'a> {
             match input.reader.leaf.meaning {
                 Meaning::Boolean => collector.declare(k, Declared::Boolean),
                 Meaning::Day | Meaning::Timestamp { .. } | Meaning::Time { .. } | Meaning::Int96 => {
-                    collector.declare(k, Declared::Date);
+                    collector.declare(k, Declared::Date(Order::MonthFirst));
                 }
                 _ => {}
             }

@@ -156,7 +156,7 @@ fn fit_column(
                 }
             }
         }
-        ColumnType::Date => (Encoding::DateParts(DateParts::new(cells)), None),
+        ColumnType::Date { .. } => (Encoding::DateParts(DateParts::new(cells)), None),
         _ => (Encoding::Itself, None),
     };
     (ColumnEncoder { holds: holds.clone(), encoding, gap_indicator }, fitted)
@@ -244,7 +244,7 @@ impl ColumnEncoder {
             (Encoding::Itself, ColumnType::Number | ColumnType::Boolean) => true,
             (Encoding::Indicators(indicators), ColumnType::Category { .. }) => indicators.fits(levels),
             (Encoding::TargetMeans(means), ColumnType::Category { .. }) => means.fits(levels),
-            (Encoding::DateParts(_), ColumnType::Date) => true,
+            (Encoding::DateParts(_), ColumnType::Date { .. }) => true,
             _ => false,
         };
         (!fits).then_some("an encoder does not fit its column")
@@ -272,6 +272,11 @@ impl Encoder {
     /// Whether rows stay as they are.
     pub fn is_identity(&self) -> bool {
         self.columns.iter().all(ColumnEncoder::is_identity)
+    }
+
+    /// Whether every column is a number that stays as it is: nothing that a model has to keep.
+    pub(crate) fn is_all_numbers(&self) -> bool {
+        self.is_identity() && self.columns.iter().all(|column| column.holds == ColumnType::Number)
     }
 
     /// For each encoded column, the column of the table that it belongs to.

@@ -61,9 +61,9 @@ fn a_category_of_two_levels_is_one_column() {
 fn dates_have_the_cycles_they_go_through() {
     let y: Vec<f64> = (0..100).map(f64::from).collect();
     let daily: Vec<f32> = (0..100).map(|i| i as f32).collect();
-    assert_eq!(encoder(&daily, &[ColumnType::Date], &y).width(), 3, "the week");
+    assert_eq!(encoder(&daily, &[ColumnType::Date { day_first: false }], &y).width(), 3, "the week");
     let hourly: Vec<f32> = (0..100).map(|i| 8000.0 + 7.5 * i as f32).collect();
-    let encoder = encoder(&hourly, &[ColumnType::Date], &y);
+    let encoder = encoder(&hourly, &[ColumnType::Date { day_first: false }], &y);
     let noon = row(&encoder, &[8000.5]);
     assert_eq!((noon.len(), noon[0]), (7, 8000.5));
     assert!((noon[5].abs() < 1e-6) && (noon[6] + 1.0).abs() < 1e-6, "{noon:?}");
@@ -171,7 +171,7 @@ fn a_fit_uses_categories_gaps_and_dates_and_predicts_any_of_them() {
                 + (day * std::f64::consts::TAU / 7.0).sin(),
         );
     }
-    let types = [category(3), ColumnType::Date, ColumnType::Number, ColumnType::Number];
+    let types = [category(3), ColumnType::Date { day_first: false }, ColumnType::Number, ColumnType::Number];
     let data = regression(&x, &types, &y);
     let model = Fit::new(&Params::new().effort(crate::Effort::Quick)).run(&data).expect("fits");
     let score = crate::scores::Scores::of(&model, &data).expect("scored").r2().expect("a regression");
