@@ -99,6 +99,7 @@ mod tests {
         let config = Config::parse(text).expect("valid");
         let read = config.data.columns.read_options(None, &config.globals);
         assert_eq!((read.header, read.ignore.len()), (Some(false), 2));
+        assert_eq!(config.data.data, ["a.csv"]);
         let params = config.params.params(0).expect("valid");
         assert_eq!((params.random_features, params.lr), (Some(32), Some(1.0)));
         assert_eq!((config.globals.seed, config.globals.quiet), (Some(7), true));

@@ -3,6 +3,10 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use rffnet_data::ColumnRef;
+
+use crate::advice;
+
 /// Why a command ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -28,6 +32,29 @@ impl Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::Pipe,
             _ => Failure::Request(format!("cannot write to standard output: {error}")),
+        }
+    }
+
+    /// About a column that is absent: with the flag that the user gave it to, in the place of the reader's.
+    pub(crate) fn with_flag(self, column: &ColumnRef, reader: &str, flag: &str) -> Self {
+        match self {
+            Failure::Request(sentence) => {
+                let absent = |column: &str, flag: &str| format!("there is no column {column} for {flag}; ");
+                let quoted = [format!("'{column}'"), column.to_string()];
+                let replaced = quoted.iter().fold(sentence, |sentence, column| {
+                    sentence.replacen(&absent(column, reader), &absent(column, flag), 1)
+                });
+                Failure::Request(replaced)
+            }
+            other => other,
+        }
+    }
+
+    /// Without advice that names flags which the subcommand does not have: readers and fits do not know who calls them.
+    pub(crate) fn for_flags(self, known: impl Fn(&str) -> bool) -> Self {
+        match self {
+            Failure::Request(sentence) => Failure::Request(advice::without_unknown_flags(&sentence, known)),
+            other => other,
         }
     }
 

@@ -5,10 +5,14 @@
 //! Results go to standard output, everything else to standard error. Exit status: 0 done, 1 the data or the request
 //! is at fault, 2 wrong usage.
 
+mod advice;
+mod apart;
 mod bars;
 mod cli;
+mod columns;
 mod command;
 mod config;
+mod copies;
 mod failure;
 mod options;
 mod output;
@@ -22,7 +26,7 @@ mod values;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches};
 use rayon::ThreadPoolBuilder;
 
 use crate::cli::{Cli, Sub};
@@ -30,8 +34,20 @@ use crate::failure::Failure;
 
 /// Runs the command line `args`, the program's name first, and returns the exit status.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
-    match Cli::try_parse_from(args) {
-        Ok(cli) => run(cli).map_or_else(|failure| failure.report(), |()| 0),
+    let mut command = Cli::command();
+    match command
+        .try_get_matches_from_mut(args)
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)))
+    {
+        Ok((cli, matches)) => run(cli).map_or_else(
+            |failure| {
+                let subcommand = matches.subcommand_name().and_then(|name| command.find_subcommand(name));
+                let has =
+                    |sub: &Command, flag: &str| sub.get_arguments().any(|arg| arg.get_long() == Some(flag));
+                failure.for_flags(|flag| subcommand.is_some_and(|sub| has(sub, flag))).report()
+            },
+            |()| 0,
+        ),
         Err(usage) => {
             // Help and versions come this way too. That printing may fail is nobody's concern.
             let _ = usage.print();

@@ -1,4 +1,4 @@
-//! Where `fit` takes its rows from, which column is what, and where the model goes.
+//! Where rows come from, which column is what, and where a model goes.
 
 use std::path::PathBuf;
 
@@ -7,26 +7,46 @@ use rffnet::Missing;
 use rffnet_data::{ColumnRef, ReadOptions, Simulated, Task};
 use serde::Deserialize;
 
+use crate::apart::ApartOptions;
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::values::{self, named};
 
-/// Whether a CSV file starts with names. Shared by all commands that read one.
+/// How a CSV file is written. Shared by all commands that read one.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
-pub(crate) struct Header {
+pub(crate) struct CsvOptions {
     /// The first line of a CSV file holds the names [default: found out]
     #[arg(long, num_args = 0, default_missing_value = "true", conflicts_with = "no_header")]
     pub(crate) header: Option<bool>,
     /// The first line of a CSV file holds data [default: found out]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub(crate) no_header: Option<bool>,
+    /// What separates the cells of a CSV file: `,` `;` `|`, tab, space or another character [default: found out]
+    #[arg(long, value_name = "C", value_parser = values::delimiter)]
+    #[serde(deserialize_with = "values::delimiter_key")]
+    delimiter: Option<u8>,
 }
 
-impl Header {
-    /// Whether there is one; `None` finds out.
-    pub(crate) fn choice(&self) -> Option<bool> {
+impl CsvOptions {
+    /// Puts these into `options`.
+    pub(crate) fn with(&self, options: ReadOptions) -> ReadOptions {
+        ReadOptions { header: self.header(), delimiter: self.delimiter, ..options }
+    }
+
+    /// Whether there is a header; `None` finds out.
+    fn header(&self) -> Option<bool> {
         self.header.or(self.no_header.map(|no| !no))
+    }
+
+    /// These, and what they leave open from `file`.
+    fn or(self, file: CsvOptions) -> CsvOptions {
+        let own = self.header().is_some();
+        CsvOptions {
+            header: if own { self.header } else { file.header },
+            no_header: if own { self.no_header } else { file.no_header },
+            delimiter: self.delimiter.or(file.delimiter),
+        }
     }
 }
 
@@ -47,9 +67,25 @@ pub(crate) struct ColumnOptions {
     #[arg(long, value_name = "COL", value_delimiter = ',')]
     #[serde(deserialize_with = "values::columns")]
     ignore: Option<Vec<ColumnRef>>,
+    /// Columns that are categories, whatever they hold; repeat it or separate with commas [default: found out]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    #[serde(deserialize_with = "values::columns")]
+    categorical: Option<Vec<ColumnRef>>,
+    /// Columns that are numbers: what is none counts as a gap; repeat it or separate with commas [default: found out]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    #[serde(deserialize_with = "values::columns")]
+    numeric: Option<Vec<ColumnRef>>,
+    /// Columns that are dates or times: what is none counts as a gap; repeat it or separate with commas [default: found
+    /// out]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    #[serde(deserialize_with = "values::columns")]
+    date: Option<Vec<ColumnRef>>,
+    /// Leave out rows without a target [default: such rows are an error]
+    #[arg(long)]
+    drop_missing_target: bool,
     #[command(flatten)]
     #[serde(flatten)]
-    header: Header,
+    csv: CsvOptions,
     /// The width of a LIBSVM file [default: its largest index]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>)]
     columns: Option<usize>,
@@ -66,7 +102,11 @@ impl ColumnOptions {
             target: self.target.or(file.target),
             weight: self.weight.or(file.weight),
             ignore: self.ignore.or(file.ignore),
-            header: if self.header.choice().is_some() { self.header } else { file.header },
+            categorical: self.categorical.or(file.categorical),
+            numeric: self.numeric.or(file.numeric),
+            date: self.date.or(file.date),
+            drop_missing_target: self.drop_missing_target || file.drop_missing_target,
+            csv: self.csv.or(file.csv),
             columns: self.columns.or(file.columns),
             task: self.task.or(file.task),
         }
@@ -78,26 +118,35 @@ impl ColumnOptions {
 
     /// How to read a file with these columns.
     pub(crate) fn read_options(&self, missing: Option<Missing>, globals: &Globals) -> ReadOptions {
-        ReadOptions {
+        let list = |columns: &Option<Vec<ColumnRef>>| columns.clone().unwrap_or_default();
+        self.csv.with(ReadOptions {
             format: globals.format,
             target: self.target.clone(),
             weight: self.weight.clone(),
-            ignore: self.ignore.clone().unwrap_or_default(),
-            header: self.header.choice(),
-            missing: missing == Some(Missing::Mean),
+            ignore: list(&self.ignore),
+            categorical: list(&self.categorical),
+            numeric: list(&self.numeric),
+            date: list(&self.date),
+            missing: missing != Some(Missing::Error),
+            drop_missing_target: self.drop_missing_target,
             columns: self.columns,
             ..ReadOptions::default()
-        }
+        })
     }
 
     /// The flags that mean nothing to a simulated set, and whether they are given.
-    pub(crate) fn of_files(&self) -> [(&'static str, bool); 5] {
+    pub(crate) fn of_files(&self) -> [(&'static str, bool); 10] {
         [
             ("--weight", self.weight.is_some()),
             ("--ignore", self.ignore.is_some()),
+            ("--categorical", self.categorical.is_some()),
+            ("--numeric", self.numeric.is_some()),
+            ("--date", self.date.is_some()),
+            ("--drop-missing-target", self.drop_missing_target),
             ("--columns", self.columns.is_some()),
-            ("--header", self.header.header.is_some()),
-            ("--no-header", self.header.no_header.is_some()),
+            ("--header", self.csv.header.is_some()),
+            ("--no-header", self.csv.no_header.is_some()),
+            ("--delimiter", self.csv.delimiter.is_some()),
         ]
     }
 }
@@ -105,17 +154,20 @@ impl ColumnOptions {
 /// Refuses no source of rows, two of them, and a number of rows for a file. `purpose` is what they are for.
 pub(crate) fn check_source(
     purpose: &str,
-    data: Option<&String>,
+    data: &[String],
     dataset: Option<Simulated>,
     rows: Option<usize>,
 ) -> Result<(), Failure> {
     Err(Failure::usage(match (data, dataset) {
-        (None, None) => {
+        ([], None) => {
             format!("nothing to {purpose}: give a data file, or --dataset NAME for a simulated set")
         }
-        (Some(_), Some(_)) => "a data file and --dataset exclude each other; give one of them".into(),
-        (Some(_), None) if rows.is_some() => {
+        ([_, ..], Some(_)) => "a data file and --dataset exclude each other; give one of them".into(),
+        ([_, ..], None) if rows.is_some() => {
             "--rows belongs to --dataset; all rows of a file are used".into()
+        }
+        ([_, _, ..], None) if data.iter().any(|path| path == "-") => {
+            "standard input cannot be read together with files; give the one or the others".into()
         }
         _ => return Ok(()),
     }))
@@ -126,12 +178,17 @@ pub(crate) fn check_source(
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataOptions {
-    /// The rows to learn from: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
+    /// The rows to learn from: CSV, Parquet, JSON lines, LIBSVM or .npy, compressed or not; several files or a pattern such
+    /// as 'part-*.csv' are read as one; `-` is standard input
     #[arg(help_heading = None)]
-    pub(crate) data: Option<String>,
+    #[serde(deserialize_with = "values::paths")]
+    pub(crate) data: Vec<String>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) columns: ColumnOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) apart: ApartOptions,
     /// Fit a built-in simulated set instead of a file; 2,000 further rows are the test part [default: none]
     #[arg(long, value_name = "NAME", value_parser = named(Simulated::ALL))]
     #[serde(deserialize_with = "values::parsed")]
@@ -154,7 +211,7 @@ impl DataOptions {
     /// These, and what they leave open from `file`.
     pub(crate) fn or(self, file: DataOptions) -> DataOptions {
         // Of things that exclude each other, the command line's choice shuts out the file's.
-        let source = self.data.is_some() || self.dataset.is_some();
+        let source = !self.data.is_empty() || self.dataset.is_some();
         let test = source || self.test.is_some() || self.test_fraction.is_some();
         DataOptions {
             data: if source { self.data } else { file.data },
@@ -163,6 +220,7 @@ impl DataOptions {
             test: if test { self.test } else { file.test },
             test_fraction: if test { self.test_fraction } else { file.test_fraction },
             columns: self.columns.or(file.columns),
+            apart: self.apart.or(file.apart),
             output: self.output.or(file.output),
         }
     }
@@ -170,16 +228,17 @@ impl DataOptions {
     /// Refuses requests that contradict themselves, wherever their parts come from.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let usage = |sentence: &str| Err(Failure::usage(sentence));
-        check_source("fit", self.data.as_ref(), self.dataset, self.rows)?;
+        self.apart.check(&self.data, &self.columns)?;
+        check_source("fit", &self.data, self.dataset, self.rows)?;
         if self.test.is_some() && self.test_fraction.is_some() {
             return usage("--test and --test-fraction exclude each other; give one of them");
         }
-        if self.data.as_deref() == Some("-") && self.test.as_deref() == Some("-") {
+        if self.data == ["-"] && self.test.as_deref() == Some("-") {
             return usage("the data and --test cannot both be standard input");
         }
         if self.dataset.is_some() {
             let test = [("--test", self.test.is_some()), ("--test-fraction", self.test_fraction.is_some())];
-            let mut flags = test.into_iter().chain(self.columns.of_files());
+            let mut flags = test.into_iter().chain(self.columns.of_files()).chain(self.apart.of_files());
             if let Some((flag, _)) = flags.find(|(_, given)| *given) {
                 return usage(&format!(
                     "{flag} belongs to a data file; --dataset has its own columns and test rows"

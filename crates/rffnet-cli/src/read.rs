@@ -1,4 +1,4 @@
-//! Where rows come from: a file with a target, a file for a model, a simulated set.
+//! Where rows come from: files with a target, files for a model, a simulated set.
 
 use rffnet::{Missing, Model};
 use rffnet_data::{ColumnRef, ErrorKind, ReadOptions, Select, Simulated, Table};
@@ -6,11 +6,11 @@ use rffnet_data::{ColumnRef, ErrorKind, ReadOptions, Select, Simulated, Table};
 use crate::failure::Failure;
 use crate::text::listed;
 
-/// Reads a file that must have a target.
-pub(crate) fn read_with_target(path: &str, options: &ReadOptions) -> Result<Table, Failure> {
-    let table = rffnet_data::read(path, options).map_err(|error| match (&options.target, error.kind()) {
-        // Without --target the target is taken for an input, where text is not allowed.
-        (None, ErrorKind::Cell) => {
+/// Reads files that must have a target.
+pub(crate) fn read_with_target(paths: &[String], options: &ReadOptions) -> Result<Table, Failure> {
+    let table = rffnet_data::read_all(paths, options).map_err(|error| match (options, error.kind()) {
+        // Without --target the target is taken for an input.
+        (ReadOptions { target: None, select: Select::All, .. }, ErrorKind::Cell) => {
             Failure::request(format!("{error} (if that is the target, name it with --target)"))
         }
         _ => error.into(),
@@ -29,20 +29,35 @@ pub(crate) fn read_with_target(path: &str, options: &ReadOptions) -> Result<Tabl
     }
 }
 
-/// How to read a file for `model`: its columns, in its order, with missing values if it knows what to do with them.
+/// How to read a file for `model`: its columns, in its order, with gaps if it knows what to do with them.
 pub(crate) fn for_model(model: &Model) -> ReadOptions {
-    let names = model.feature_names().to_vec();
-    let named = model.has_names();
     ReadOptions {
-        missing: model.plan().common.missing == Missing::Mean,
-        select: Select::Named { names, named, types: Vec::new() },
+        missing: model.plan().common.missing != Missing::Error,
+        select: Select::Named {
+            names: model.feature_names().to_vec(),
+            named: model.has_names(),
+            types: model.column_types().cloned().collect(),
+        },
         ..ReadOptions::default()
     }
 }
 
-/// How to read further rows like those of `table`.
-pub(crate) fn like(table: &Table) -> Select {
-    Select::Named { names: table.names.clone(), named: table.has_names, types: table.types.clone() }
+/// How to read further rows like those of `table`, which was read with `options`. Only its columns and the target are looked
+/// for: what is ignored may be absent.
+pub(crate) fn like(table: &Table, options: ReadOptions) -> ReadOptions {
+    ReadOptions {
+        select: Select::Named {
+            names: table.names.clone(),
+            named: table.has_names,
+            types: table.types.clone(),
+        },
+        ignore: Vec::new(),
+        categorical: Vec::new(),
+        numeric: Vec::new(),
+        date: Vec::new(),
+        keep: Vec::new(),
+        ..options
+    }
 }
 
 /// Refuses more rows than a simulated set can have, and another target than its own.

@@ -94,8 +94,12 @@ fn codes(column: &Column, classes: &[String]) -> Result<Vec<u32>, (usize, String
             rows.map(|(i, &v)| code(v).ok_or_else(|| (i + 1, crate::text::exact(v)))).collect()
         }
         Column::Text { levels, codes } => {
+            // Some of the texts may be numbers.
+            let same = |class: &String, level: &String| {
+                class == level || class.parse::<f64>().is_ok_and(|class| level.parse() == Ok(class))
+            };
             let known: Vec<Option<u32>> =
-                levels.iter().map(|level| position(&|class| class == level)).collect();
+                levels.iter().map(|level| position(&|class| same(class, level))).collect();
             let rows = codes.iter().map(|&c| c as usize).enumerate();
             rows.map(|(i, c)| known[c].ok_or_else(|| (i + 1, levels[c].clone()))).collect()
         }
@@ -111,7 +115,8 @@ mod tests {
         let classes = ["0.5".to_string(), "3".into(), "3a".into()];
         assert_eq!(codes(&Column::Numbers(vec![3.0, 0.5]), &classes), Ok(vec![1, 0]));
         assert_eq!(codes(&Column::Numbers(vec![3.0, 4.0]), &classes), Err((2, "4".into())));
-        let text = Column::Text { levels: vec!["3a".into(), "zz".into()], codes: vec![0, 0, 1] };
+        let text =
+            Column::Text { levels: vec!["3a".into(), "zz".into(), "3.0".into()], codes: vec![0, 2, 1] };
         assert_eq!(codes(&text, &classes), Err((3, "zz".into())));
     }
 

@@ -42,6 +42,40 @@ pub(crate) fn real(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "it must be a number".into())
 }
 
+/// What separates cells: a character of one byte, or its name.
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
+    match (text, text.as_bytes()) {
+        ("tab" | "\\t", _) => Ok(b'\t'),
+        ("space" | "blank", _) => Ok(b' '),
+        (_, &[c]) if c.is_ascii_alphanumeric() || matches!(c, b'"' | b'.' | b'-' | b'+' | b'\n' | b'\r') => {
+            Err("it stands in cells or ends rows; give another".into())
+        }
+        (_, &[c]) if c.is_ascii() => Ok(c),
+        _ => Err("it must be one character such as ; or |, tab, or space".into()),
+    }
+}
+
+/// As [`delimiter`], in a configuration file.
+pub(crate) fn delimiter_key<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u8>, D::Error> {
+    delimiter(&String::deserialize(input)?).map(Some).map_err(D::Error::custom)
+}
+
+/// One file or several.
+pub(crate) fn paths<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<String>, D::Error> {
+    Ok(match Paths::deserialize(input)? {
+        Paths::One(path) => vec![path],
+        Paths::Several(paths) => paths,
+    })
+}
+
+/// Whether rows are in the order of time (`true`), or of a column.
+pub(crate) fn time<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Option<ColumnRef>>, D::Error> {
+    Ok(match Time::deserialize(input)? {
+        Time::Is(is) => is.then_some(None),
+        Time::By(column) => Some(Some(column.into())),
+    })
+}
+
 /// A value of a configuration file that is written as a name.
 pub(crate) fn parsed<'de, D, T>(input: D) -> Result<Option<T>, D::Error>
 where
@@ -70,6 +104,20 @@ pub(crate) fn columns<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Vec<
 enum Column {
     Name(String),
     Position(usize),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a file or a list of files")]
+enum Paths {
+    One(String),
+    Several(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected true, false, or a column's name or position")]
+enum Time {
+    Is(bool),
+    By(Column),
 }
 
 #[derive(Deserialize)]

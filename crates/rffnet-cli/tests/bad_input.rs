@@ -78,7 +78,7 @@ fn columns_and_cells() {
     folder.write("nan.csv", "a,b,y\n1,2,0.5\n3,NaN,1.5\n5,6,2\n");
     folder.write("inf.csv", "a,b,y\n1,2,0.5\n3,4,1.5\ninf,6,2\n");
     folder.write("target-nan.csv", "a,b,y\n1,2,0.5\n3,4,\n5,6,2\n");
-    folder.write("target-text.csv", "a,y\n1,2\n3,4\n5,oops\n7,8\n");
+    folder.write("target-text.csv", "a,y\n1,2.5\n3,4\n5,oops\n7,8\n");
     folder.write("one-class.csv", table("a,y", "1,yes", 5));
     folder.write(
         "ids.csv",
@@ -96,10 +96,9 @@ fn columns_and_cells() {
         ("fit people.csv -t bought --weight incme", &["--weight", "did you mean 'income'?"]),
         ("fit people.csv -t bought --weight bought", &["'bought'", "both the target and the weight"]),
         ("fit people.csv -t bought --ignore bought", &["'bought'", "--ignore"]),
-        ("fit people.csv -t age --task regression", &["'bought'", "text"]),
         ("fit people.csv -t bought --task regression", &["people.csv", "--task classification"]),
         ("fit text.csv -t y", &["text.csv", "row 2 (line 3)", "'b'", "'x7'"]),
-        ("fit nan.csv -t y", &["nan.csv", "row 2", "'b'", "missing", "--missing mean"]),
+        ("fit nan.csv -t y --missing error", &["nan.csv", "row 2", "'b'", "missing", "--missing mean"]),
         ("fit inf.csv -t y --missing mean", &["inf.csv", "row 3", "'a'", "inf"]),
         ("fit target-nan.csv -t y --missing mean", &["target-nan.csv", "row 2", "'y'"]),
         ("fit target-text.csv -t y", &["row 3", "'y'", "'oops'"]),
@@ -111,7 +110,6 @@ fn columns_and_cells() {
         ),
         ("fit weights.csv -t y --weight w", &["row 2", "'w'", "-1"]),
         ("fit no-weight.csv -t y --weight w", &["'w'", "zero"]),
-        ("fit twice.csv -t y", &["'a' twice"]),
         ("fit only-target.csv -t y", &["no input column"]),
         ("fit --dataset gse1 --target x1", &["'y'"]),
     ];
@@ -212,10 +210,8 @@ fn models_and_the_rows_for_them() {
         csv.lines().map(|l| l.split_once(',').map_or("", |(_, rest)| rest).to_string() + "\n").collect();
     folder.write("fewer.csv", &fewer);
     folder.write("narrow.csv", "1,2,3\n4,5,6\n");
-    folder.write(
-        "nan.csv",
-        csv.lines().take(2).collect::<Vec<_>>().join("\n") + "\n" + &"NA,".repeat(18) + "1\n",
-    );
+    let inputs = csv.lines().map(|l| l.rsplit_once(',').map_or("", |(rest, _)| rest).to_string() + "\n");
+    folder.write("only-inputs.csv", inputs.collect::<String>());
     folder.generate("moons --rows 60 -o moons.csv");
     folder.ok(&format!("fit moons.csv -t y {SMALL} -q -o moons.rffnet"));
     folder.write("moons2.csv", folder.text("moons.csv") + "0.5,0.5,2\n");
@@ -229,18 +225,17 @@ fn models_and_the_rows_for_them() {
         ("predict good.rffnet renamed.csv", &["renamed.csv", "'x3'", "'x3b'"]),
         ("predict good.rffnet fewer.csv", &["fewer.csv", "'x1'"]),
         ("predict good.rffnet narrow.csv", &["narrow.csv", "18 input columns"]),
-        ("predict good.rffnet nan.csv", &["nan.csv", "row 2", "'x1'"]),
         ("predict good.rffnet good.csv --proba", &["no class probabilities", "--proba"]),
         ("fit good.csv -t y --test renamed.csv", &["renamed.csv", "'x3'"]),
         ("fit moons.csv -t y --test moons2.csv", &["moons2.csv", "row 61", "'2'", "'0', '1'"]),
         ("fit moons.csv -t y --test moons-text.csv", &["moons-text.csv", "row 1", "'left'"]),
-        ("select good.rffnet good.csv", &["good.csv", "--target"]),
+        ("select good.rffnet only-inputs.csv", &["only-inputs.csv", "--target"]),
         ("select good.rffnet good.csv -t yy", &["did you mean 'y'?"]),
     ];
     check(&folder, 1, cases);
     for (line, words) in [
         ("eval moons.rffnet moons2.csv -t y", ["row 61", "'2'"]),
-        ("eval good.rffnet good.csv", ["good.csv", "--target"]),
+        ("eval good.rffnet only-inputs.csv", ["only-inputs.csv", "--target"]),
         ("eval good.rffnet moons-text.csv -t y", ["absent", "'x3'"]),
         ("inspect good.csv", ["good.csv", "not an rffnet model file"]),
     ] {

@@ -50,9 +50,20 @@ fn a_reader_that_has_enough_is_no_error() {
 #[test]
 fn eval_prints_the_scores() {
     let folder = fitted("gse1");
-    assert_eq!(keys(&folder.json("eval m.rffnet b.csv --target y")), ["mse", "r2"]);
+    let scores = folder.json("eval m.rffnet b.csv --target y");
+    assert_eq!(keys(&scores), ["mae", "median_ae", "mse", "r2"]);
     let text = folder.ok("eval m.rffnet b.csv --target y");
-    assert!(text.starts_with("mse  ") && text.contains("\nr2   "), "{text}");
+    assert!(text.starts_with("mse        ") && text.contains("\nr2         "), "{text}");
+    let first: Vec<&str> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(first, ["mse", "r2", "mae", "median_ae"]);
+    // The model knows its target, and one score can be had alone.
+    assert_eq!(folder.json("eval m.rffnet b.csv"), scores);
+    let alone = folder.ok("eval m.rffnet b.csv --metric mae");
+    assert_eq!(alone.trim().parse::<f64>().ok(), scores["mae"].as_f64());
+    assert_eq!(folder.json("eval m.rffnet b.csv --metric r2"), serde_json::json!({ "r2": scores["r2"] }));
+    folder
+        .run("eval m.rffnet b.csv --metric auc -q")
+        .refused(1, &["no score 'auc'", "the scores are mse, r2, mae, median_ae"]);
     let folder = fitted("classification");
     let scores = folder.json("eval m.rffnet b.csv -t y");
     assert!(
@@ -62,11 +73,25 @@ fn eval_prints_the_scores() {
 }
 
 #[test]
+fn a_quantile_is_scored_as_one() {
+    let folder = Folder::new();
+    folder.generate("jse3 --rows 400 --seed 1 -o a.csv");
+    let fitted = folder
+        .json("fit a.csv -t y --loss quantile:0.8 --test-fraction 0.5 --features 32 --epochs 30 -o m.rffnet");
+    let scores = folder.json("eval m.rffnet a.csv");
+    for report in [&fitted["test"], &scores] {
+        let score = |key: &str| report[key].as_f64().expect(key);
+        assert!((0.5..=1.0).contains(&score("coverage")), "{report}");
+        assert!(score("pinball") > 0.0 && score("pinball") <= 0.8 * score("mae"), "{report}");
+    }
+}
+
+#[test]
 fn inspect_tells_everything() {
     let folder = fitted("gse1");
     let text = folder.ok("inspect m.rffnet");
     for part in [
-        "regression on 18 columns",
+        "regression of y on 18 columns",
         "32 random features",
         "gaussian",
         "adam",
@@ -83,6 +108,7 @@ fn inspect_tells_everything() {
     }
     assert_eq!(report["summary"]["losses"].as_array().map(Vec::len), Some(3));
     assert_eq!(report["relevances"].as_array().map(Vec::len), Some(18));
+    assert_eq!((&report["target"], &report["column_types"][17]["type"]), (&"y".into(), &"number".into()));
 
     let folder = fitted("gse2");
     assert!(folder.ok("inspect m.rffnet").contains("and 80 more columns"));

@@ -127,6 +127,38 @@ fn customers_csv() -> String {
     text
 }
 
+/// Houses as an agent's file has them: ids, days, districts, money, and empty cells.
+fn sales_csv() -> String {
+    let mut chance = Chance(7);
+    let mut text = "listing,sold,district,heating,garage,tax,area,age,price\n".to_string();
+    for i in 0..300 {
+        let (year, month, day) =
+            (chance.whole(2018.0, 2024.0), chance.whole(1.0, 13.0), chance.whole(1.0, 29.0));
+        let district = chance.whole(0.0, 18.0);
+        let heating = ["gas", "oil", "electric", "wood", ""][(chance.whole(0.0, 44.0) / 10.0) as usize];
+        let garage = chance.next() < 0.4;
+        let (area, age) = (chance.whole(40.0, 200.0), chance.whole(0.0, 80.0));
+        let noise = 6.0 * (chance.next() - 0.5);
+        let price = 2.5 * area * (1.0 + district / 18.0)
+            + 12.0 * (year - 2018.0)
+            + if garage { 25.0 } else { 0.0 }
+            + if heating == "oil" { -30.0 } else { 0.0 }
+            + noise;
+        let tax = 900.0 + 11.0 * area + 40.0 * district;
+        let tax = if i % 31 == 5 {
+            String::new()
+        } else {
+            format!("\"${},{:03}\"", tax as u64 / 1000, tax as u64 % 1000)
+        };
+        text += &format!(
+            "L{:04},{year}-{month:02}-{day:02},district {district},{heating},{},{tax},{area},{age},{price:.1}\n",
+            i * 7919 % 10_000,
+            if garage { "yes" } else { "no" }
+        );
+    }
+    text
+}
+
 /// A folder with the files that the pages speak of.
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -139,6 +171,7 @@ fn folder() -> Folder {
     }
     folder.write("new.csv", new);
     folder.write("customers.csv", customers_csv());
+    folder.write("sales.csv", sales_csv());
     folder
 }
 
@@ -379,16 +412,16 @@ fn explained(page: &str, key: &str) -> bool {
 fn every_key_of_the_json_objects_is_explained() {
     let folder = folder();
     let small = "--features 20 --epochs 2 --effort quick";
+    folder.ok("fit houses.csv --target price --loss quantile:0.9 --features 20 --epochs 2 -o q.rffnet");
     let objects = [
-        folder.json(&format!(
-            "fit customers.csv --target left --missing mean --test-fraction 0.2 {small} -o c.rffnet"
-        )),
+        folder.json(&format!("fit customers.csv --target left --test-fraction 0.2 {small} -o c.rffnet")),
         folder.json(&format!("fit houses.csv --target price --test-fraction 0.2 {small} -o m.rffnet")),
-        folder.json("predict c.rffnet customers.csv --proba"),
-        folder.json("eval c.rffnet customers.csv --target left"),
-        folder.json("eval m.rffnet later.csv --target price"),
+        folder.json("predict c.rffnet customers.csv --proba --id age"),
+        folder.json("eval c.rffnet customers.csv"),
+        folder.json("eval m.rffnet later.csv"),
+        folder.json("eval q.rffnet later.csv"),
         folder.json("inspect m.rffnet"),
-        folder.json("select m.rffnet later.csv --target price"),
+        folder.json("select m.rffnet later.csv"),
         folder.json("export c.rffnet --onnx c.onnx"),
         folder.json("reproduce tableD6 -o results"),
         folder.json("compare houses.csv --target price --models linear,constant"),
@@ -418,7 +451,7 @@ fn every_part_of_the_model_file_is_explained() {
     for part in tensors.chain(keys) {
         assert!(explained(&page, part), "docs/model-file.md does not explain '{part}'");
     }
-    assert_eq!(card["format"], 1, "docs/model-file.md states the format");
+    assert_eq!(card["format"], 2, "docs/model-file.md states the format");
 }
 
 /// The map names every source file of the core, tests aside.

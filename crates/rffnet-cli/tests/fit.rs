@@ -37,7 +37,7 @@ fn json_of_a_regression() {
     assert_eq!((report["rows"].as_u64(), report["columns"].as_u64()), (Some(200), Some(10)));
     assert_eq!((report["seed"].as_u64(), report["threads"].as_u64()), (Some(5), Some(2)));
     assert_eq!((report["epochs"].as_u64(), &report["stopped"]), (Some(3), &"epochs".into()));
-    assert_eq!(keys(&report["test"]), ["mse", "r2"]);
+    assert_eq!(keys(&report["test"]), ["mae", "median_ae", "mse", "r2"]);
     assert!(report["validation"]["loss"].is_f64());
     assert_eq!(report["model"], "m.rffnet");
     assert!(folder.path("m.rffnet").is_file());

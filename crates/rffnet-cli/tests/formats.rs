@@ -162,7 +162,9 @@ fn missing_values_by_the_mean() {
         csv += &format!("{a},{},{}\n", i % 5, i % 7);
     }
     folder.write("a.csv", csv);
-    folder.run(&format!("fit a.csv -t y {SMALL} -q")).refused(1, &["row 4", "'a'", "--missing mean"]);
+    folder
+        .run(&format!("fit a.csv -t y --missing error {SMALL} -q"))
+        .refused(1, &["row 4", "'a'", "--missing mean"]);
     folder.ok(&format!("fit a.csv -t y --missing mean {SMALL} -q -o m.rffnet"));
     folder.write("new.csv", "a,b\n,1\n2,\n");
     assert_eq!(folder.ok("predict m.rffnet new.csv").lines().count(), 3);

@@ -46,7 +46,10 @@ pub(crate) struct Collector<'a> {
     pub(crate) rows: usize,
     pub(crate) cells: Vec<Packed>,
     pub(crate) inputs: Vec<Odd>,
+    /// What the current file says of its columns.
     pub(crate) declared: Vec<Option<Declared>>,
+    /// What the files before it said.
+    pub(crate) earlier: Vec<Option<Declared>>,
     pub(crate) target: Vec<PackedWide>,
     pub(crate) target_odd: OddCells,
     pub(crate) weight: Vec<f32>,
@@ -79,6 +82,7 @@ impl<'a> Collector<'a> {
             cells: Vec::new(),
             inputs: Vec::new(),
             declared: Vec::new(),
+            earlier: Vec::new(),
             target: Vec::new(),
             target_odd: OddCells::default(),
             weight: Vec::new(),

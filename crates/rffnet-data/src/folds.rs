@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use rffnet::text::plural;
 
-use crate::column::Column;
 use crate::error::DataError;
 use crate::random::{seeded, shuffle};
 
@@ -46,12 +45,12 @@ pub fn stratified_folds(codes: &[u32], k: usize, seed: u64) -> Result<Vec<Fold>,
     Ok(by_place(&place, k))
 }
 
-/// As [`folds`], with all rows of a group in the same fold. Large groups are placed first, each into the fold that has
+/// As [`folds`], with all rows of a group, a number for each row, in the same fold. Large groups are placed first, each into the fold that has
 /// the fewest rows; which of two equal groups comes first is chance.
 ///
 /// # Errors
 /// If `k` is below 2, or there are fewer groups than folds.
-pub fn group_folds(groups: &Column, k: usize, seed: u64) -> Result<Vec<Fold>, DataError> {
+pub fn group_folds(groups: &[u32], k: usize, seed: u64) -> Result<Vec<Fold>, DataError> {
     let groups = numbered(groups);
     let mut sizes: Vec<(usize, usize)> = Vec::new();
     for &group in &groups {
@@ -115,17 +114,13 @@ fn by_place(place: &[usize], k: usize) -> Vec<Fold> {
 }
 
 /// Groups counted from 0 in the order of their first rows.
-fn numbered(column: &Column) -> Vec<usize> {
-    let mut seen: HashMap<u64, usize> = HashMap::new();
-    let mut number = |key: u64| {
+fn numbered(groups: &[u32]) -> Vec<usize> {
+    let mut seen: HashMap<u32, usize> = HashMap::new();
+    let number = |&group: &u32| {
         let next = seen.len();
-        *seen.entry(key).or_insert(next)
+        *seen.entry(group).or_insert(next)
     };
-    match column {
-        // -0 and 0 are one group.
-        Column::Numbers(values) => values.iter().map(|v| number((v + 0.0).to_bits())).collect(),
-        Column::Text { codes, .. } => codes.iter().map(|&code| number(code.into())).collect(),
-    }
+    groups.iter().map(number).collect()
 }
 
 #[cfg(test)]
@@ -172,17 +167,17 @@ mod tests {
 
     #[test]
     fn groups_stay_together() {
-        let numbers: Vec<f64> = (0..200).map(|i| f64::from(i * i % 23)).collect();
-        let cut = group_folds(&Column::Numbers(numbers.clone()), 3, 1).unwrap();
+        let numbers: Vec<u32> = (0..200).map(|i| i * i % 23).collect();
+        let cut = group_folds(&numbers, 3, 1).unwrap();
         whole(&cut, 200);
         for fold in &cut {
             assert!(fold.test.iter().all(|&t| fold.train.iter().all(|&r| numbers[r] != numbers[t])));
             assert!((50..90).contains(&fold.test.len()), "{}", fold.test.len());
         }
-        let text = Column::Text { levels: vec!["a".into(), "b".into()], codes: vec![1, 0, 1, 0] };
-        let cut = group_folds(&text, 2, 1).unwrap();
+        let two = [1, 0, 1, 0];
+        let cut = group_folds(&two, 2, 1).unwrap();
         assert!(cut.iter().any(|f| f.test == [0, 2]) && cut.iter().any(|f| f.test == [1, 3]));
-        let error = group_folds(&text, 3, 1).unwrap_err().to_string();
+        let error = group_folds(&two, 3, 1).unwrap_err().to_string();
         assert_eq!(error, "2 groups cannot be cut into 3 folds; use fewer folds or more data");
     }
 

@@ -77,7 +77,11 @@ pub(crate) fn resolve(
     options: &ReadOptions,
 ) -> Result<Layout, DataError> {
     let finder = Finder { source, names: &names, has_names, index: OnceCell::new() };
-    let target = options.target.as_ref().map(|c| finder.find(c, "target")).transpose()?;
+    let target = match (&options.target, &options.likely_target) {
+        (Some(column), _) => Some(finder.find(column, "target")?),
+        (None, Some(name)) if has_names => finder.named(name),
+        (None, _) => None,
+    };
     let weight = options.weight.as_ref().map(|c| finder.find(c, "weight")).transpose()?;
     if let (Some(t), true) = (target, target == weight) {
         let name = shown(&names[t]);

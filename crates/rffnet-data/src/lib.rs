@@ -82,6 +82,7 @@ mod npy_header;
 mod number;
 mod open;
 mod options;
+mod order;
 mod packed;
 mod parquet;
 mod random;
@@ -101,11 +102,12 @@ pub use folds::{Fold, folds, group_folds, stratified_folds, subsample, time_fold
 pub use names::nearest;
 pub use open::{read, read_all, read_from};
 pub use options::{ColumnRef, Format, ReadOptions, Select};
+pub use order::time_order;
 pub use parquet::{Values, write_parquet};
 pub use report::{ColumnKind, ColumnReport};
 pub use sample::Sample;
 pub use simulate::Simulated;
-pub use split::{split, stratified_split};
+pub use split::{group_split, split, stratified_split, time_split};
 pub use table::Table;
 pub use write::{csv_cell, write, write_csv, write_libsvm, write_npy};
 

@@ -58,13 +58,14 @@ pub fn read_all(paths: &[impl AsRef<str>], options: &ReadOptions) -> Result<Tabl
             read_path(file, &mut collector)?;
             break;
         }
-        let before = (collector.rows, std::mem::take(&mut collector.declared));
-        collector.declared.resize(before.1.len(), None);
+        let first_row = collector.rows;
+        collector.earlier = std::mem::take(&mut collector.declared);
+        collector.declared.resize(collector.earlier.len(), None);
         read_path(file, &mut collector)?;
-        contents.push(Contents::of(&collector, before.0));
+        contents.push(Contents::of(&collector, first_row));
         Contents::compare(&contents, &collector)?;
-        for (now, before) in collector.declared.iter_mut().zip(before.1) {
-            *now = now.or(before);
+        for (now, earlier) in collector.declared.iter_mut().zip(&collector.earlier) {
+            *now = now.or(*earlier);
         }
     }
     if files.is_empty() {

@@ -13,6 +13,7 @@ use crate::error::{DataError, shown};
 /// |---|---|---|
 /// | `format` | `None` | by file name, else by the first bytes |
 /// | `target` | `None` | see [`ReadOptions::target`] |
+/// | `likely_target` | `None` | see [`ReadOptions::likely_target`] |
 /// | `weight` | `None` | no weights |
 /// | `ignore` | empty | columns to leave out |
 /// | `categorical`, `numeric`, `date` | empty | columns whose type is not to be found out |
@@ -31,6 +32,8 @@ pub struct ReadOptions {
     /// The target column. `None`: none in a CSV file with a header; the last column in a CSV file without one
     /// and in `.npy` files. In LIBSVM files the label is the target in any case.
     pub target: Option<ColumnRef>,
+    /// The name of the target in a file that has a column of that name, where `target` is `None`: what a model was fitted to.
+    pub likely_target: Option<String>,
     /// The column of row weights.
     pub weight: Option<ColumnRef>,
     /// Columns to leave out.

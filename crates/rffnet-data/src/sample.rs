@@ -24,7 +24,9 @@ impl Sample {
             weight: table.weight.as_deref(),
             names: Some(&table.names),
             positional: !table.has_names,
-            types: (!table.types.is_empty()).then_some(&table.types),
+            types: (!table.types.is_empty()).then_some(&table.types[..]),
+            // A made-up name would be looked for in vain in later files.
+            target_name: table.target_name.as_deref().filter(|_| table.has_names),
             ..Data::new(table.matrix()?, self.target.view())
         })
     }

@@ -102,6 +102,19 @@ struct Column {
 }
 
 impl Column {
+    /// Whether two files can agree on what it is. Texts may be the dates or amounts that the other file declares: that is told from all
+    /// rows at the end.
+    fn agrees(self, other: Column) -> bool {
+        let open = |texts: Column, declared: Column| {
+            texts.kind() == Some("texts") && !matches!(declared.declared, None | Some(Declared::Boolean))
+        };
+        self.kind().is_none()
+            || other.kind().is_none()
+            || self.kind() == other.kind()
+            || open(self, other)
+            || open(other, self)
+    }
+
     /// What it is, if it is one thing only.
     fn kind(self) -> Option<&'static str> {
         match (self.numbers, self.texts) {
@@ -148,10 +161,10 @@ impl Contents {
         let Some((last, before)) = files.split_last() else { return Ok(()) };
         for (k, column) in last.0.iter().enumerate() {
             let Some(kind) = column.kind() else { continue };
-            let other = before
-                .iter()
-                .enumerate()
-                .find_map(|(i, file)| Some((i, file.0.get(k)?.kind().filter(|&other| other != kind)?)));
+            let other = before.iter().enumerate().find_map(|(i, file)| {
+                let other = file.0.get(k).filter(|other| !column.agrees(**other))?;
+                Some((i, other.kind()?))
+            });
             let Some((i, other)) = other else { continue };
             let name =
                 collector.layout.as_ref().and_then(|layout| layout.inputs.get(k)).map_or("", String::as_str);

@@ -35,6 +35,36 @@ pub fn stratified_split(codes: &[u32], fraction: f64, seed: u64) -> (Vec<usize>,
     sorted(train, test)
 }
 
+/// As [`split`], with all rows of a group, a number for each row, in one of the parts. Groups are drawn in random order; those are
+/// passed over that would make the test part larger than asked for. `test` is empty if there are fewer than two groups.
+pub fn group_split(groups: &[u32], fraction: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
+    let mut parts = by_class(groups);
+    if parts.len() < 2 {
+        return ((0..groups.len()).collect(), Vec::new());
+    }
+    shuffle(&mut parts, &mut seeded(seed));
+    let mut left = test_rows(groups.len(), fraction);
+    let smallest = (left > 0).then(|| parts.iter().map(Vec::len).min()).flatten();
+    let (mut train, mut test) = (Vec::new(), Vec::new());
+    for rows in parts {
+        // Where every group is too large, the first of the smallest is held out.
+        let fits = rows.len() <= left || (test.is_empty() && left > 0 && Some(rows.len()) == smallest);
+        if fits {
+            left = left.saturating_sub(rows.len());
+            test.extend(rows);
+        } else {
+            train.extend(rows);
+        }
+    }
+    sorted(train, test)
+}
+
+/// As [`split`], for rows in the order of time: `test` holds the last ones.
+pub fn time_split(rows: usize, fraction: f64) -> (Vec<usize>, Vec<usize>) {
+    let train = rows - test_rows(rows, fraction);
+    ((0..train).collect(), (train..rows).collect())
+}
+
 fn sorted(mut train: Vec<usize>, mut test: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     train.sort_unstable();
     test.sort_unstable();
@@ -97,6 +127,30 @@ mod tests {
                 check(&train, &test, rows);
             }
         }
+    }
+
+    #[test]
+    fn groups_stay_on_one_side() {
+        let groups: Vec<u32> = (0..300).map(|i| i * i % 23).collect();
+        for (fraction, seed) in [(0.2, 1), (0.2, 2), (0.5, 1), (0.01, 3)] {
+            let (train, test) = group_split(&groups, fraction, seed);
+            check(&train, &test, 300);
+            assert!(test.iter().all(|&t| train.iter().all(|&r| groups[r] != groups[t])));
+            assert!(
+                (3..=(300.0 * fraction) as usize + 13).contains(&test.len()),
+                "{fraction}: {}",
+                test.len()
+            );
+        }
+        assert_ne!(group_split(&groups, 0.2, 1), group_split(&groups, 0.2, 2));
+        assert_eq!(group_split(&[4; 9], 0.2, 1), ((0..9).collect(), vec![]));
+        assert_eq!(group_split(&[0, 0, 0, 1, 1], 0.2, 1), (vec![0, 1, 2], vec![3, 4]));
+    }
+
+    #[test]
+    fn the_last_rows_are_the_test_part_in_the_order_of_time() {
+        assert_eq!(time_split(10, 0.3), ((0..7).collect(), vec![7, 8, 9]));
+        assert_eq!(time_split(1, 0.3), (vec![0], vec![]));
     }
 
     #[test]

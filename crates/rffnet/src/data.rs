@@ -1,5 +1,6 @@
 //! What is learned from, as the caller hands it over: rows, target, weights, names; and its checks.
 
+use crate::validation::Validation;
 use crate::{ColumnType, Error, Matrix};
 
 /// What is to be learned.
@@ -111,12 +112,25 @@ pub struct Data<'a> {
     pub positional: bool,
     /// What each column holds; numbers without.
     pub types: Option<&'a [ColumnType]>,
+    /// The name of the target's column, which the model keeps.
+    pub target_name: Option<&'a str>,
+    /// Which rows a fit holds out for validation.
+    pub validation: Validation<'a>,
 }
 
 impl<'a> Data<'a> {
     /// Numbers without weights and names.
     pub fn new(x: Matrix<'a>, y: Target<'a>) -> Self {
-        Self { x, y, weight: None, names: None, positional: false, types: None }
+        Self {
+            x,
+            y,
+            weight: None,
+            names: None,
+            positional: false,
+            types: None,
+            target_name: None,
+            validation: Validation::Random,
+        }
     }
 
     /// The classes; none for a regression.
@@ -204,6 +218,14 @@ impl<'a> Data<'a> {
             return Err(Error::Shape(format!(
                 "the data have {d} columns but there are types of {}",
                 types.len()
+            )));
+        }
+        if let Some(groups) = self.validation.groups()
+            && groups.len() != n
+        {
+            return Err(Error::Shape(format!(
+                "the data have {n} rows but there are groups of {}",
+                groups.len()
             )));
         }
         if d == 0 {

@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use crate::validation::Validation;
 use crate::{Data, Error, Matrix, Target};
 
 /// Rows up to which copies are looked for.
@@ -20,6 +21,10 @@ pub(crate) struct Merged {
 
 /// Few rows with copies among them, or with different weights, as different rows; `None` for all others.
 pub(crate) fn merged(data: &Data<'_>) -> Option<Merged> {
+    // Groups and an order of time say what may be validated on what: copies are then left where they are.
+    if !matches!(data.validation, Validation::Random) {
+        return None;
+    }
     let weight = |i: usize| data.weight.map_or(1.0, |w| w[i]);
     let rows: Vec<usize> = (0..data.x.rows()).filter(|&i| weight(i) > 0.0).collect();
     if rows.len() > MOST_ROWS {

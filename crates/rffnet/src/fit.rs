@@ -81,7 +81,8 @@ impl<'a> Fit<'a> {
         // What can be said without looking at the rows comes first, so that a wrong parameter is never hidden.
         let checked = self.params.check(data.x.columns(), classification, self.loss)?;
         data.check(checked.missing() != Missing::Error)?;
-        let learned_from = data.rows_that_count()?.len();
+        let given = data.rows_that_count()?;
+        let suspicions = suspicions(data, &given);
 
         // Few rows: copies of a row are one row.
         let merged = if self.params.preset == Preset::Auto { merged(data) } else { None };
@@ -89,6 +90,7 @@ impl<'a> Fit<'a> {
         let rows = data.rows_that_count()?;
         let plan = checked.for_rows(rows.len());
         let common = &plan.common;
+        data.validation.check(&rows, common.validation_fraction)?;
         self.check_combination(common.sampling, common.class_weight, classes)?;
 
         // The objective: target, weights, columns, loss.
@@ -103,7 +105,7 @@ impl<'a> Fit<'a> {
         let widest =
             encoder.per_column(&statistics.range, |ranges| ranges.iter().copied().fold(0.0, f32::max));
         let mut warnings: Vec<String> = data.constant_column_warning(&widest).into_iter().collect();
-        warnings.extend(suspicions(data, &rows));
+        warnings.extend(suspicions);
         let problem = Problem {
             columns: Columns { x, transforms: &statistics.transforms },
             ties: encoder.ties().map(Into::into),
@@ -120,8 +122,14 @@ impl<'a> Fit<'a> {
         let spectrum = self.spectrum.unwrap_or(&common.kernel);
         let mut silent = Silent;
         let observer = self.observer.unwrap_or(&mut silent);
-        let training =
-            Training { problem: &problem, rows: &rows, range: &statistics.range, spectrum, common };
+        let training = Training {
+            problem: &problem,
+            rows: &rows,
+            range: &statistics.range,
+            spectrum,
+            common,
+            held_out: data.validation,
+        };
         let (transforms, trained) = match &plan.method {
             _ if target.constant => {
                 warnings
@@ -151,6 +159,7 @@ impl<'a> Fit<'a> {
             task: if classification { Task::Classification } else { Task::Regression },
             classes: data.classes().to_vec(),
             feature_names: (0..data.x.columns()).map(|j| data.name(j)).collect(),
+            target_name: data.target_name.map(String::from),
             named: data.names.is_some() && !data.positional,
             kernel: self.spectrum.map_or_else(|| plan.common.kernel.to_string(), |_| "custom".into()),
             link: loss.link(),
@@ -158,7 +167,7 @@ impl<'a> Fit<'a> {
             feature_scale,
             guard: limits,
             encoder: (!encoder.is_all_numbers()).then(|| encoder.clone()),
-            summary: trained.summary(learned_from, warnings),
+            summary: trained.summary(given.len(), warnings),
             params: plan,
         };
         Ok(Model {

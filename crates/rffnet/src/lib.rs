@@ -119,6 +119,7 @@ pub use rows::{Matrix, Rows};
 pub use solver::{EpochLoss, History, Observer, Progress, Silent, Stopped};
 pub use spectrum::{Kernel, Sampling, Spectrum};
 pub use transform::{ColumnTransform, YeoJohnson};
+pub use validation::Validation;
 
 /// The README's example is a test.
 #[cfg(doctest)]

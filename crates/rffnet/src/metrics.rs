@@ -15,6 +15,50 @@ pub fn r2(y: &[f64], f: &[f64], weight: Option<&[f32]>) -> Option<f64> {
     (varies && spread > 0.0).then(|| 1.0 - mse(y, f, weight) * mass / spread)
 }
 
+/// Weighted mean absolute error.
+pub fn mae(y: &[f64], f: &[f64], weight: Option<&[f32]>) -> f64 {
+    let (sum, mass) = weighted(y, f, weight, |y, f| (y - f).abs());
+    sum / mass
+}
+
+/// Weighted median of the absolute errors: half of the weight is on either side. Where it can be any number between two errors, it is
+/// halfway between them.
+pub fn median_absolute_error(y: &[f64], f: &[f64], weight: Option<&[f32]>) -> f64 {
+    let rows = y.iter().zip(f).enumerate();
+    let mut errors: Vec<(f64, f64)> = rows
+        .map(|(i, (y, f))| ((y - f).abs(), weight.map_or(1.0, |w| w[i] as f64)))
+        .filter(|(_, w)| *w > 0.0)
+        .collect();
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * errors.iter().map(|(_, w)| w).sum::<f64>();
+    let (mut seen, mut lower) = (0.0, None);
+    for (error, w) in errors {
+        if let Some(lower) = lower {
+            return 0.5 * (lower + error);
+        }
+        seen += w;
+        if seen == half {
+            lower = Some(error);
+        } else if seen > half {
+            return error;
+        }
+    }
+    f64::NAN
+}
+
+/// Weighted mean pinball loss of predictions of the quantile `tau`: an error costs `tau` times its size where the prediction is too
+/// low, `1 - tau` times where it is too high.
+pub fn pinball(y: &[f64], f: &[f64], tau: f64, weight: Option<&[f32]>) -> f64 {
+    let (sum, mass) = weighted(y, f, weight, |y, f| (y - f) * if y >= f { tau } else { tau - 1.0 });
+    sum / mass
+}
+
+/// Share of the targets at or below their prediction, weighted: near `tau` for good predictions of the quantile `tau`.
+pub fn coverage(y: &[f64], f: &[f64], weight: Option<&[f32]>) -> f64 {
+    let (sum, mass) = weighted(y, f, weight, |y, f| f64::from(y <= f));
+    sum / mass
+}
+
 fn weighted(y: &[f64], f: &[f64], weight: Option<&[f32]>, term: impl Fn(f64, f64) -> f64) -> (f64, f64) {
     let mut sums = (0.0, 0.0);
     for (i, (&y, &f)) in y.iter().zip(f).enumerate() {
@@ -182,6 +226,22 @@ mod tests {
         assert!((mse(&y, &f, Some(&[1.0, 2.0, 0.0])) - 2.0 / 3.0).abs() < 1e-12);
         assert_eq!(r2(&y, &[7.0 / 3.0; 3], None).map(|v| v.abs() < 1e-12), Some(true));
         assert_eq!(r2(&[0.1; 3], &f, None), None);
+    }
+
+    #[test]
+    fn absolute_errors_and_quantiles() {
+        let (y, f) = ([1.0, 2.0, 4.0, 9.0], [1.0, 3.0, 2.0, 5.0]);
+        assert_eq!(mae(&y, &f, None), 7.0 / 4.0);
+        // Errors 0, 1, 2, 4.
+        assert_eq!(median_absolute_error(&y, &f, None), 1.5);
+        assert_eq!(median_absolute_error(&y[..3], &f[..3], None), 1.0);
+        assert_eq!(median_absolute_error(&y, &f, Some(&[1.0, 0.0, 1.0, 3.0])), 4.0);
+        assert_eq!(median_absolute_error(&y, &f, Some(&[0.0, 2.0, 0.0, 2.0])), 2.5);
+        assert!(median_absolute_error(&y, &f, Some(&[0.0; 4])).is_nan());
+        assert!((pinball(&y, &f, 0.9, None) - (0.1 + 0.9 * 2.0 + 0.9 * 4.0) / 4.0).abs() < 1e-12);
+        assert_eq!(pinball(&y, &f, 0.5, None), 0.5 * mae(&y, &f, None));
+        assert_eq!(coverage(&y, &f, None), 0.5);
+        assert_eq!(coverage(&y, &f, Some(&[3.0, 3.0, 1.0, 1.0])), 0.75);
     }
 
     /// The definition: the share of (positive, negative) pairs in the right order, ties half.

@@ -63,7 +63,7 @@ impl Model {
         let mut last = None;
         for (number, Member { map, weights, .. }) in self.members.iter().enumerate() {
             let seed = seed(common.seed, number);
-            let split = Split::new(&rows, common.validation_fraction, seed);
+            let split = Split::new(&rows, common.validation_fraction, data.validation, seed);
             let floor = Weights::constant(map, &constant);
             let baseline = problem.unit * problem.mean_loss(Network::new(map, &floor), split.judged_on());
             let start = weights.clone();

@@ -14,7 +14,7 @@ use std::iter::repeat_n;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Data, Error, Matrix, Model, Target, Task, metrics};
+use crate::{Data, Error, LossKind, Matrix, Model, Target, Task, metrics};
 
 /// What a method predicts for rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +57,18 @@ pub enum Scores {
         mse: f64,
         /// Share of the variance explained; none for a constant target.
         r2: Option<f64>,
+        /// Mean absolute error; none in results of versions that did not have it, as the following.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mae: Option<f64>,
+        /// Median absolute error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        median_ae: Option<f64>,
+        /// Mean pinball loss; of models of a quantile only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pinball: Option<f64>,
+        /// Share of the targets at or below the prediction; of models of a quantile only.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        coverage: Option<f64>,
     },
     /// Of classes.
     #[non_exhaustive]
@@ -85,12 +97,23 @@ impl Scores {
             Target::Labels { classes, .. } if classes != model.classes() => {
                 Err(Error::Shape("the model was fitted to other classes than the target has".into()))
             }
-            _ => Self::new(&Prediction::of(model, data.x)?, data),
+            _ => {
+                let quantile = match model.plan().common.loss {
+                    LossKind::Quantile { tau } if !model.metadata().custom_loss => Some(tau),
+                    _ => None,
+                };
+                Self::scored(&Prediction::of(model, data.x)?, data, quantile)
+            }
         }
     }
 
     /// Scores predictions against the target of `data`.
     pub fn new(prediction: &Prediction, data: &Data<'_>) -> Result<Self, Error> {
+        Self::scored(prediction, data, None)
+    }
+
+    /// Scores predictions; those of a quantile also as such.
+    fn scored(prediction: &Prediction, data: &Data<'_>, quantile: Option<f64>) -> Result<Self, Error> {
         let (Prediction::Values(numbers) | Prediction::Probabilities(numbers) | Prediction::Ranks(numbers)) =
             prediction;
         let (targets, per_row) = match data.y {
@@ -115,6 +138,10 @@ impl Scores {
                 Ok(Scores::Regression {
                     mse: metrics::mse(values, f, weight),
                     r2: metrics::r2(values, f, weight),
+                    mae: Some(metrics::mae(values, f, weight)),
+                    median_ae: Some(metrics::median_absolute_error(values, f, weight)),
+                    pinball: quantile.map(|tau| metrics::pinball(values, f, tau, weight)),
+                    coverage: quantile.map(|_| metrics::coverage(values, f, weight)),
                 })
             }
             (Prediction::Probabilities(p) | Prediction::Ranks(p), Target::Labels { codes, classes }) => {
@@ -134,7 +161,12 @@ impl Scores {
     /// Names and values, in the order of the documentation.
     pub fn entries(&self) -> Vec<(&'static str, Option<f64>)> {
         match *self {
-            Scores::Regression { mse, r2 } => vec![("mse", Some(mse)), ("r2", r2)],
+            Scores::Regression { mse, r2, mae, median_ae, pinball, coverage } => {
+                let others =
+                    [("mae", mae), ("median_ae", median_ae), ("pinball", pinball), ("coverage", coverage)];
+                let present = others.into_iter().filter(|(_, value)| value.is_some());
+                [("mse", Some(mse)), ("r2", r2)].into_iter().chain(present).collect()
+            }
             Scores::Classification { auc, accuracy, log_loss, average_precision } => vec![
                 ("auc", auc),
                 ("accuracy", Some(accuracy)),

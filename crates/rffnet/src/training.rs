@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::solver::descent::{DescentState, Outcome, descend};
 use crate::solver::{History, Observer, Stopped};
 use crate::spectrum::Spectrum;
-use crate::validation::{Split, beats_constant};
+use crate::validation::{Split, Validation, beats_constant};
 
 /// What every way of training starts from.
 #[derive(Clone, Copy)]
@@ -22,6 +22,7 @@ pub(crate) struct Training<'a> {
     pub(crate) range: &'a [f32],
     pub(crate) spectrum: &'a dyn Spectrum,
     pub(crate) common: &'a Common,
+    pub(crate) held_out: Validation<'a>,
 }
 
 /// What every way of training leaves behind. Losses are in units of the target.
@@ -81,7 +82,7 @@ impl Training<'_> {
     /// Algorithm 1 of the paper: draw features, find a start, descend.
     pub(crate) fn descent(&self, settings: &Descent, observer: &mut dyn Observer) -> Trained {
         let (problem, common) = (self.problem, self.common);
-        let split = Split::new(self.rows, common.validation_fraction, common.seed);
+        let split = Split::new(self.rows, common.validation_fraction, self.held_out, common.seed);
         let map = self.draw_all();
         let constant = self.constant_weights(&map);
         let floor = Network::new(&map, &constant);

@@ -7,14 +7,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rffnet::{Missing, OwnedTarget};
+use rffnet::{Missing, OwnedTarget, Params};
 use rffnet_compare::{Job, Kind, ModelSpec, Outcome, Source, run_apart, summarise, write_snapshot};
-use rffnet_data::{
-    Column, ColumnRef, Fold, ReadOptions, Sample, Select, Simulated, folds, group_folds, stratified_folds,
-    subsample, time_folds,
-};
+use rffnet_data::{Fold, Sample, Simulated, folds, group_folds, stratified_folds, subsample, time_folds};
 
 use self::line::Line;
+use crate::apart::{Apart, ApartOptions};
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::options::{ColumnOptions, check_source};
@@ -32,8 +30,8 @@ Examples:
   rffnet compare visits.csv --target cost --group patient --markdown -o visits.md
   rffnet compare prices.csv --target price --time --json
 
-Every method learns from the same rows and sees the same standardised columns, in a process of its own. A method that
-fails or would need too much memory is a line that says why.";
+Every method learns from the same rows, in a process of its own; all but rffnet see the columns as rffnet encodes them,
+standardised, with gaps filled in. A method that fails or would need too much memory is a line that says why.";
 
 /// What is compared unless asked otherwise: quick methods, and something to beat.
 const USUAL: &[Kind] =
@@ -54,11 +52,12 @@ fn usual_limit(kind: Kind) -> Option<usize> {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compare {
-    /// The rows to learn from and to be scored on: CSV, LIBSVM or .npy, gzip or not; `-` is standard input
-    data: Option<String>,
+    /// The rows to learn from and to be scored on: CSV, Parquet, JSON lines, LIBSVM or .npy, compressed or not; several files
+    /// or a pattern such as 'part-*.csv' are read as one; `-` is standard input
+    data: Vec<String>,
     #[command(flatten, next_help_heading = "Data")]
     columns: ColumnOptions,
-    /// Missing values: refuse them, or take the column's mean over the training rows [default: error]
+    /// Missing values: the mean and, where they are common, an indicator; refuse them; or the mean alone [default: auto]
     #[arg(long, value_parser = named(Missing::ALL), help_heading = "Data")]
     missing: Option<Missing>,
     /// Compare on a built-in simulated set instead of a file [default: none]
@@ -74,13 +73,8 @@ pub(crate) struct Compare {
     /// Parts the rows are cut into, each of which is scored once [default: 5]
     #[arg(long, value_name = "K", value_parser = values::whole::<usize>, help_heading = "Comparison")]
     folds: Option<usize>,
-    /// Rows that agree in this column stay in one fold; it is not an input [default: none]
-    #[arg(long, value_name = "COL", conflicts_with = "time", help_heading = "Comparison")]
-    group: Option<ColumnRef>,
-    /// The rows are in the order of time: learn from what comes before the rows to be scored on [default: rows are
-    /// drawn at random, classes in proportion]
-    #[arg(long, help_heading = "Comparison")]
-    time: bool,
+    #[command(flatten, next_help_heading = "Comparison")]
+    apart: ApartOptions,
     /// Most rows a method learns from, drawn at random from the others [default: 5000 for krr, 2000 for gpr and
     /// srff, else all]
     #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = "Comparison")]
@@ -116,12 +110,12 @@ fn chosen(text: &str) -> Result<Chosen, String> {
 impl Compare {
     pub(crate) fn run(&self, globals: &Globals) -> Result<(), Failure> {
         self.check(globals)?;
-        let inputs: Vec<&str> = self.data.as_deref().into_iter().collect();
+        let inputs: Vec<&str> = self.data.iter().map(String::as_str).collect();
         let destination = Destination::new(self.output.as_deref(), &inputs)?;
-        let groups = self.group.as_ref().map(|column| self.groups(column, globals)).transpose()?;
-        let sample = self.sample(globals)?;
-        let folds = self.folds(&sample, groups.as_ref(), globals.seed())?;
+        let (sample, apart) = self.sample(globals)?;
+        let folds = self.folds(&sample, &apart, globals.seed())?;
         globals.tell(target::sentence(&sample));
+        sample.table.notes.iter().for_each(|note| globals.tell(format_args!("note: {note}")));
         let results = self.results(&sample, &folds, globals)?;
         let summary = summarise(&results);
 
@@ -173,18 +167,13 @@ impl Compare {
     /// Refuses, before the first row is read, what contradicts itself or cannot be done.
     fn check(&self, globals: &Globals) -> Result<(), Failure> {
         let usage = |sentence: &str| Err(Failure::usage(sentence));
-        check_source("compare on", self.data.as_ref(), self.dataset, self.rows)?;
+        self.apart.check(&self.data, &self.columns)?;
+        check_source("compare on", &self.data, self.dataset, self.rows)?;
         if self.dataset.is_some() {
-            let mut flags = self.columns.of_files().into_iter().chain([("--group", self.group.is_some())]);
+            let mut flags = self.columns.of_files().into_iter().chain(self.apart.of_files());
             if let Some((flag, _)) = flags.find(|(_, given)| *given) {
                 return usage(&format!("{flag} belongs to a data file; --dataset has its own columns"));
             }
-        }
-        if self.group.is_some() && self.data.as_deref() == Some("-") {
-            return usage("--group reads the data twice, which standard input does not allow; give a file");
-        }
-        if self.group.is_some() && (self.group == self.columns.target || self.group == self.columns.weight) {
-            return usage("--group cannot be the column of --target or --weight; name another");
         }
         if globals.json && (self.markdown || self.csv) {
             return usage("--json, --markdown and --csv exclude each other; give one of them");
@@ -200,28 +189,26 @@ impl Compare {
         }
     }
 
-    fn sample(&self, globals: &Globals) -> Result<Sample, Failure> {
+    fn sample(&self, globals: &Globals) -> Result<(Sample, Apart), Failure> {
         let table = match self.dataset {
             Some(set) => {
                 let rows = self.rows.unwrap_or(SIMULATED_ROWS);
                 check_simulated(set, rows, self.columns.target.as_ref())?;
                 set.generate(rows, globals.seed())
             }
-            None => read_with_target(self.data.as_deref().unwrap_or("-"), &self.read_options(globals))?,
+            None => {
+                let options = self.apart.reading(self.columns.read_options(self.missing, globals));
+                read_with_target(&self.data, &options).map_err(|failure| self.apart.named(failure))?
+            }
         };
+        let (table, apart) = self.apart.arrange(table)?;
         let target = target::learn(&table, self.columns.task())?;
-        Ok(Sample { table, target })
-    }
-
-    fn read_options(&self, globals: &Globals) -> ReadOptions {
-        let mut options = self.columns.read_options(self.missing, globals);
-        options.ignore.extend(self.group.clone());
-        options
+        Ok((Sample { table, target }, apart))
     }
 
     /// How the rows are cut, in a word.
     fn split(&self, sample: &Sample) -> &'static str {
-        match (&self.group, self.time, &sample.target) {
+        match (self.apart.group(), self.apart.in_time(), &sample.target) {
             (Some(_), _, _) => "group",
             (None, true, _) => "time",
             (None, false, OwnedTarget::Labels { .. }) => "stratified",
@@ -230,42 +217,23 @@ impl Compare {
     }
 
     fn described(&self, sample: &Sample) -> String {
-        match &self.group {
+        match self.apart.group() {
             Some(column) => format!("no '{}' in two of them", name(&column.to_string(), 40)),
-            None if self.time => "each learns from the rows before those it is scored on".into(),
+            None if self.apart.in_time() => "each learns from the rows before those it is scored on".into(),
             None if self.split(sample) == "stratified" => "drawn at random, classes in proportion".into(),
             None => "drawn at random".into(),
         }
     }
 
-    fn folds(&self, sample: &Sample, groups: Option<&Column>, seed: u64) -> Result<Vec<Fold>, Failure> {
+    fn folds(&self, sample: &Sample, apart: &Apart, seed: u64) -> Result<Vec<Fold>, Failure> {
         let (k, rows) = (self.folds.unwrap_or(FOLDS), sample.table.rows);
-        let cut = match (groups, &sample.target) {
-            (Some(groups), _) => group_folds(groups, k, seed),
-            (None, _) if self.time => time_folds(rows, k),
-            (None, OwnedTarget::Labels { codes, .. }) => stratified_folds(codes, k, seed),
-            (None, OwnedTarget::Values { .. }) => folds(rows, k, seed),
+        let cut = match (apart, &sample.target) {
+            (Apart::Groups(groups), _) => group_folds(groups, k, seed),
+            (Apart::Time, _) => time_folds(rows, k),
+            (Apart::Random, OwnedTarget::Labels { codes, .. }) => stratified_folds(codes, k, seed),
+            (Apart::Random, OwnedTarget::Values { .. }) => folds(rows, k, seed),
         };
         cut.map_err(|e| Failure::request(format!("{}: {e}", sample.table.source)))
-    }
-
-    /// The group column, read as a target so that it may hold text.
-    fn groups(&self, column: &ColumnRef, globals: &Globals) -> Result<Column, Failure> {
-        let path = self.data.as_deref().unwrap_or("-");
-        let options = ReadOptions {
-            target: Some(column.clone()),
-            weight: None,
-            ignore: Vec::new(),
-            select: Select::Named { names: Vec::new(), named: false, types: Vec::new() },
-            ..self.read_options(globals)
-        };
-        // The reader takes it for the target; the user does not.
-        let in_group = |sentence: String| {
-            sentence.replace("--target", "--group").replace("target column", "group column")
-        };
-        let table =
-            rffnet_data::read(path, &options).map_err(|e| Failure::request(in_group(e.to_string())))?;
-        table.target.ok_or_else(|| Failure::request(format!("{path}: the column '{column}' is empty")))
     }
 
     /// Every model on every fold, up to its first failure.
@@ -288,7 +256,7 @@ impl Compare {
                     seed: globals.seed(),
                     threads: globals.threads.map_or(0, |n| n.get().into()),
                     memory_limit: (self.memory_limit.unwrap_or(8.0) * 1e9) as u64,
-                    ..Job::new(ModelSpec::new(kind), train, rows(fold.test.clone()))
+                    ..Job::new(self.spec(kind), train, rows(fold.test.clone()))
                 };
                 let outcome = run_apart(&job);
                 let failed = outcome.scores.is_none();
@@ -305,6 +273,16 @@ impl Compare {
             results.push((kind, outcomes, remark));
         }
         Ok(results)
+    }
+
+    /// The method, with `--missing`, which is rffnet's own business.
+    fn spec(&self, kind: Kind) -> ModelSpec {
+        let spec = ModelSpec::new(kind);
+        match (kind, self.missing) {
+            (Kind::Rffnet, Some(missing)) => spec.with(Params::new().missing(missing)),
+            (Kind::RffnetPaper, Some(missing)) => spec.with(Params::paper().missing(missing)),
+            _ => spec,
+        }
     }
 
     /// Each once, in the order of the request.

@@ -5,12 +5,15 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::scores::Scores;
-use rffnet::{LossKind, Model, OwnedTarget, Params, Shape, Stopped};
-use rffnet_data::{ReadOptions, Sample, Table, split, stratified_split};
+use rffnet::{Data, Encoded, LossKind, Missing, Model, OwnedTarget, Params, Shape, Stopped};
+use rffnet_data::{Sample, Table, group_split, split, stratified_split, time_split};
 
+use crate::apart::Apart;
 use crate::bars::{SHOWN, chart, relevances};
 use crate::cli::Globals;
+use crate::columns::{self, lacking};
 use crate::config::Config;
+use crate::copies;
 use crate::failure::{Failure, in_file};
 use crate::options::DataOptions;
 use crate::output::{check_writable, object, print, print_json, width};
@@ -26,6 +29,8 @@ Examples:
   rffnet fit --dataset gse1 --rows 2000 -o gse1.rffnet
   rffnet fit houses.csv --target price --test-fraction 0.2 -o houses.rffnet
   rffnet fit train.csv --target label --test test.csv --class-weight balanced --json
+  rffnet fit 'visits-*.parquet' --target cost --group patient --test-fraction 0.2
+  rffnet fit prices.csv --target price --time day --ignore note --categorical zip
   rffnet fit a9a.libsvm --columns 123 --effort quick --budget 60 -o a9a.rffnet
   zcat big.csv.gz | rffnet fit - --target y --config settings.toml
 
@@ -68,13 +73,18 @@ impl Fit {
         let solver = params.plan(Shape { rows: SIMULATED_ROWS, columns: 1, classification })?.solver();
         if let Some(path) = &self.data.output {
             let inputs: Vec<&str> =
-                [&self.data.data, &self.data.test].into_iter().flatten().map(String::as_str).collect();
+                self.data.data.iter().chain(&self.data.test).map(String::as_str).collect();
             check_writable(path, &inputs)?;
         }
 
-        let (train, test) = self.samples(&params, globals)?;
-        let data = train.data()?;
+        let Parts { train, apart, test } = self.parts(&params, globals)?;
+        let data = Data { validation: apart.validation(), ..train.data()? };
         globals.tell(target::sentence(&train));
+        if !globals.quiet {
+            globals.tell(described(&train, &data, params.missing.unwrap_or(Missing::Auto))?);
+        }
+        let notes = self.notes(&train.table);
+        notes.iter().for_each(|note| globals.tell(format_args!("note: {note}")));
         let mut progress = ProgressBar::new(globals.quiet, step(solver));
         globals.tell(format_args!("fitting {}", plural(train.table.rows, "row")));
         let begun = Instant::now();
@@ -83,7 +93,10 @@ impl Fit {
         drop(progress);
         let model = fitted.map_err(in_file(&train.table.source))?;
         let scores = test.as_ref().map(|test| score(&model, test)).transpose()?;
-        let warnings = warnings(&model, params.budget);
+        let mut warnings = warnings(&model, params.budget);
+        if self.data.dataset.is_none() {
+            warnings.extend(test.as_ref().and_then(|test| copies::warning(&train, test)));
+        }
         for warning in &warnings {
             globals.tell(format_args!("warning: {warning}"));
         }
@@ -92,7 +105,8 @@ impl Fit {
         }
 
         if globals.json {
-            return self.print_report(&model, globals, fit_seconds, scores, warnings);
+            let said = Said { warnings, notes, columns: columns::of_table(&train.table, model.encoder()) };
+            return self.print_report(&model, globals, fit_seconds, scores, said);
         }
         let tested = scores.zip(test.as_ref().map(|t| t.table.rows));
         let mut text = summary(&model, &train.table, fit_seconds, tested);
@@ -105,7 +119,7 @@ impl Fit {
     }
 
     /// The training part, and the test part if there is one.
-    fn samples(&self, params: &Params, globals: &Globals) -> Result<(Sample, Option<Sample>), Failure> {
+    fn parts(&self, params: &Params, globals: &Globals) -> Result<Parts, Failure> {
         let task = self.data.columns.task();
         if let Some(set) = self.data.dataset {
             let rows = self.data.rows.unwrap_or(SIMULATED_ROWS);
@@ -113,38 +127,49 @@ impl Fit {
             let (train, test) = set.train_test(rows, SIMULATED_TEST_ROWS, globals.seed());
             let target = target::learn(&train, task)?;
             let test = Sample { target: target::compare(&test, target.classes())?, table: test };
-            return Ok((Sample { table: train, target }, Some(test)));
+            return Ok(Parts {
+                train: Sample { table: train, target },
+                apart: Apart::Random,
+                test: Some(test),
+            });
         }
-        let path = self.data.data.as_deref().unwrap_or("-");
-        let options = self.data.columns.read_options(params.missing, globals);
-        let table = read_with_target(path, &options)?;
+        let options = self.data.apart.reading(self.data.columns.read_options(params.missing, globals));
+        let table = read_with_target(&self.data.data, &options);
+        let table = table.map_err(|failure| self.data.apart.named(failure))?;
+        let (table, apart) = self.data.apart.arrange(table)?;
         let all = Sample { target: target::learn(&table, task)?, table };
         if let Some(path) = &self.data.test {
-            // Only the model's columns and the target are looked for: what is ignored may be absent.
-            let options = ReadOptions { select: like(&all.table), ignore: Vec::new(), ..options };
-            let table = read_with_target(path, &options)?;
+            let table = read_with_target(std::slice::from_ref(path), &like(&all.table, options))?;
+            lacking(&table).iter().for_each(|sentence| globals.tell(format_args!("{path}: {sentence}")));
             let test = Sample { target: target::compare(&table, all.target.classes())?, table };
-            return Ok((all, Some(test)));
+            return Ok(Parts { train: all, apart, test: Some(test) });
         }
         match self.data.test_fraction {
-            None => Ok((all, None)),
-            Some(fraction) => {
-                let (train, test) = self.split(&all, fraction, globals.seed())?;
-                Ok((train, Some(test)))
-            }
+            None => Ok(Parts { train: all, apart, test: None }),
+            Some(fraction) => self.split(&all, &apart, fraction, globals.seed()),
         }
     }
 
-    fn split(&self, all: &Sample, fraction: f64, seed: u64) -> Result<(Sample, Sample), Failure> {
+    fn split(&self, all: &Sample, apart: &Apart, fraction: f64, seed: u64) -> Result<Parts, Failure> {
         if !(fraction > 0.0 && fraction < 1.0) {
             return Err(Failure::request(format!(
                 "test-fraction is {fraction}; it must be above 0 and below 1"
             )));
         }
-        let (train, test) = match &all.target {
-            OwnedTarget::Labels { codes, .. } => stratified_split(codes, fraction, seed),
-            OwnedTarget::Values { .. } => split(all.table.rows, fraction, seed),
+        let rows = all.table.rows;
+        let (train, test) = match (apart, &all.target) {
+            (Apart::Groups(groups), _) => group_split(groups, fraction, seed),
+            (Apart::Time, _) => time_split(rows, fraction),
+            (Apart::Random, OwnedTarget::Labels { codes, .. }) => stratified_split(codes, fraction, seed),
+            (Apart::Random, OwnedTarget::Values { .. }) => split(rows, fraction, seed),
         };
+        if test.is_empty() && rows > 1 {
+            return Err(Failure::request(format!(
+                "{}: all rows are of one group, which cannot be split into a training and a test part; leave out \
+                 --test-fraction or --group",
+                all.table.source
+            )));
+        }
         if test.is_empty() {
             return Err(Failure::request(format!(
                 "{}: {} cannot be split into a training and a test part; leave out --test-fraction",
@@ -152,7 +177,20 @@ impl Fit {
                 plural(all.table.rows, "row")
             )));
         }
-        Ok((all.take(&train), all.take(&test)))
+        Ok(Parts { train: all.take(&train), apart: apart.take(&train), test: Some(all.take(&test)) })
+    }
+
+    /// What was decided: by the reader, and how rows are held out.
+    fn notes(&self, table: &Table) -> Vec<String> {
+        let mut notes = table.notes.clone();
+        let column = |column: &rffnet_data::ColumnRef| name(&column.to_string(), 40);
+        if let Some(group) = self.data.apart.group() {
+            notes.push(format!("rows that agree in '{}' are held out together", column(group)));
+        }
+        if self.data.apart.in_time() {
+            notes.push("the rows held out for validation and test are the last ones".into());
+        }
+        notes
     }
 
     fn print_report(
@@ -161,7 +199,7 @@ impl Fit {
         globals: &Globals,
         fit_seconds: f64,
         test: Option<Scores>,
-        warnings: Vec<String>,
+        said: Said,
     ) -> Result<(), Failure> {
         let summary = model.summary();
         print_json(&object! {
@@ -184,9 +222,32 @@ impl Fit {
             kernel: model.kernel(),
             loss: model.plan().common.loss,
             classes: model.classes(),
-            warnings,
+            warnings: said.warnings,
+            column_types: said.columns,
+            notes: said.notes,
         })
     }
+}
+
+/// The rows to learn from, which of them stay together, and the rows to test on.
+struct Parts {
+    train: Sample,
+    apart: Apart,
+    test: Option<Sample>,
+}
+
+/// What the user should know beside the figures.
+struct Said {
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    columns: Vec<columns::ColumnEntry>,
+}
+
+/// The columns and what will be done with them.
+fn described(train: &Sample, data: &Data<'_>, missing: Missing) -> Result<String, Failure> {
+    // The same for any seed, which decides about the out-of-fold means of the fit alone.
+    let encoded = Encoded::new(data, missing, 0).map_err(in_file(&train.table.source))?;
+    Ok(columns::text(&columns::of_table(&train.table, &encoded.encoder)))
 }
 
 /// The model's, and one about the budget, which the model does not know.

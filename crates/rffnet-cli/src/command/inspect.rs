@@ -7,10 +7,11 @@ use rffnet::{Init, Method, Model, Penalty, Plan, SolverKind, Stopped, Task};
 
 use crate::bars::{SHOWN, chart, relevances};
 use crate::cli::Globals;
+use crate::columns;
 use crate::failure::Failure;
 use crate::output::{object, print, print_json, width};
 use crate::progress::step;
-use crate::text::{count, exact, listed, number, plural};
+use crate::text::{count, exact, listed, name, number, plural};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,21 +44,28 @@ impl Inspect {
                 params: model.plan(),
                 summary: model.summary(),
                 relevances: relevances(&model),
+                target: model.target_name(),
+                column_types: columns::of_model(&model),
             });
         }
         let limit = if self.all { usize::MAX - 1 } else { SHOWN };
-        print(&format!("{}\n{}", description(&model), chart(&relevances(&model), limit, width())))
+        let mut text = format!("{}\n{}", description(&model), chart(&relevances(&model), limit, width()));
+        if !model.encoder().is_identity() {
+            text.push_str(&format!("\n{}\n", columns::text(&columns::of_model(&model))));
+        }
+        print(&text)
     }
 }
 
 fn description(model: &Model) -> String {
     let (plan, summary) = (model.plan(), model.summary());
     let columns = plural(model.feature_names().len(), "column");
+    let target = model.target_name().map_or(String::new(), |target| format!(" of {}", name(target, 40)));
     let what = match model.task() {
-        Task::Regression if model.outputs() == 1 => format!("regression on {columns}"),
+        Task::Regression if model.outputs() == 1 => format!("regression{target} on {columns}"),
         Task::Regression => format!("regression of {} targets on {columns}", model.outputs()),
         Task::Classification => {
-            format!("classification on {columns} into {}", listed(model.classes(), 8))
+            format!("classification{target} on {columns} into {}", listed(model.classes(), 8))
         }
     };
     let common = &plan.common;

@@ -16,8 +16,8 @@ use crate::values;
 
 const EXAMPLES: &str = "\
 Examples:
-  rffnet select gse1.rffnet held-out.csv --target y
-  rffnet select gse1.rffnet held-out.csv --target y -o small.rffnet
+  rffnet select gse1.rffnet held-out.csv
+  rffnet select gse1.rffnet held-out.csv -o small.rffnet
 
 `topk` keeps the k most relevant columns, for the k that scores best on the given rows, less those that gain no more
 than chance. Give rows that the model was not fitted on.";
@@ -96,7 +96,7 @@ impl Select {
                     "a model cannot be written to standard output; give -o a file name",
                 ));
             }
-            check_writable(path, &[&self.rows.data])?;
+            check_writable(path, &self.rows.data.iter().map(String::as_str).collect::<Vec<_>>())?;
         }
         let (model, sample) = self.rows.read(globals)?;
         let found = top_k(&model, &sample.data()?).map_err(in_file(&sample.table.source))?;

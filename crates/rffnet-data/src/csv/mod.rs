@@ -226,12 +226,10 @@ fn find_plan(
             Role::Input(k) => {
                 let reading = reading(types.get(k));
                 let meaning = declared(reading);
-                if first_file {
+                if first_file || meaning == collector.earlier.get(k).copied().flatten() {
                     if let Some(meaning) = meaning {
                         collector.declare(k, meaning);
                     }
-                    Action::Input(k, reading)
-                } else if meaning == collector.declared.get(k).copied().flatten() {
                     Action::Input(k, reading)
                 } else {
                     Action::Input(k, Reading::Text)

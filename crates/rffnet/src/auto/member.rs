@@ -103,7 +103,8 @@ impl<'a> MemberFit<'a> {
     /// Members differ in everything that is drawn.
     pub(crate) fn new(training: Training<'a>, recipe: &'a Recipe, number: usize) -> Self {
         let common = training.common;
-        let split = Split::new(training.rows, common.validation_fraction, seed(common.seed, number));
+        let seed = seed(common.seed, number);
+        let split = Split::new(training.rows, common.validation_fraction, training.held_out, seed);
         let search = split.with_fewer(recipe.search_rows);
         let choosing = common.fixed_alpha.is_none() && !split.validation.is_empty();
         let weakest = if common.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 }

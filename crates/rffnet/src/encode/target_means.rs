@@ -4,6 +4,8 @@
 //! over that between them is the number of rows that the overall mean counts for). The rows of the fit get the mean over the
 //! other folds, so that no row sees its own target (Micci-Barreca 2001; Pargent et al. 2022).
 
+use std::collections::{BTreeSet, HashMap};
+
 use serde::{Deserialize, Serialize};
 
 use super::category::{is_rare, level};
@@ -100,8 +102,21 @@ impl OutOfFold {
             y.iter_mut().skip(c).step_by(outputs).for_each(|v| *v = (*v - mean) * scale);
         }
         let mut fold = vec![FOLDS; n];
-        let order = permutation(rows.len(), &mut stream(seed, Use::Encoding));
-        order.iter().enumerate().for_each(|(k, &at)| fold[rows[at]] = k % FOLDS);
+        let rng = &mut stream(seed, Use::Encoding);
+        match data.validation.groups() {
+            None => {
+                let order = permutation(rows.len(), rng);
+                order.iter().enumerate().for_each(|(k, &at)| fold[rows[at]] = k % FOLDS);
+            }
+            // A group is in one fold: its rows may tell each other's targets.
+            Some(groups) => {
+                let distinct: BTreeSet<u32> = rows.iter().map(|&i| groups[i]).collect();
+                let order = permutation(distinct.len(), rng);
+                let of_group: HashMap<u32, usize> =
+                    distinct.into_iter().zip(order).map(|(group, k)| (group, k % FOLDS)).collect();
+                rows.iter().for_each(|&i| fold[i] = of_group[&groups[i]]);
+            }
+        }
         Self { y, outputs, weight, fold }
     }
 

@@ -186,6 +186,7 @@ mod tests {
     use crate::problem::Columns;
     use crate::spectrum::{Kernel, sample_iid};
     use crate::transform::statistics::ColumnStatistics;
+    use crate::validation::Validation;
 
     /// The runs once more, one by one: the relevances returned are those the best of the first n ended with. So one
     /// restart is the first draw, and more restarts never give a worse start.
@@ -212,8 +213,14 @@ mod tests {
             };
             let settings = Descent { schedule: Schedule::Constant, ..settings };
             let spectrum = &Kernel::Gaussian;
-            let training =
-                Training { problem: &problem, rows: &train, range: &range, spectrum, common: &common };
+            let training = Training {
+                problem: &problem,
+                rows: &train,
+                range: &range,
+                spectrum,
+                common: &common,
+                held_out: Validation::Random,
+            };
             let start = Weights { theta: constant(&range, 3), ..Weights::zeros(&map, 1) };
             let mut rng = stream(seed, Use::Restarts);
             let runs: Vec<(f64, Vec<f32>)> = (0..12)

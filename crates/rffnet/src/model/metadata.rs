@@ -56,6 +56,9 @@ pub struct Metadata {
     pub classes: Vec<String>,
     /// Column names, in the order rows must have them.
     pub feature_names: Vec<String>,
+    /// The name of the target's column; absent where the training data had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_name: Option<String>,
     /// Whether the training data had names; otherwise columns are matched by position.
     pub named: bool,
     /// The kernel's name; `custom` for a spectrum of the caller's.

@@ -54,6 +54,11 @@ impl Model {
         &self.metadata.feature_names
     }
 
+    /// The name of the target's column, if it is known.
+    pub fn target_name(&self) -> Option<&str> {
+        self.metadata.target_name.as_deref()
+    }
+
     /// Whether the names came with the training data (otherwise they are `x1, x2, ...`).
     pub fn has_names(&self) -> bool {
         self.metadata.named
