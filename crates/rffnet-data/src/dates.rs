@@ -142,8 +142,7 @@ fn numeric_date(text: &str, order: Order) -> Option<Parsed> {
     }
     let year = match third.len() {
         4 => c,
-        // As POSIX has it.
-        2 if separator == b'/' => c + if c < 69 { 2000 } else { 1900 },
+        2 if separator == b'/' => of_this_age(c),
         _ => return None,
     };
     if !short(first) || !short(second) {
@@ -153,17 +152,33 @@ fn numeric_date(text: &str, order: Order) -> Option<Parsed> {
     date(year, month, day).map(|days| Parsed { days, separator: Some(separator) })
 }
 
-/// `31 Jan 2024`, `31-Jan-2024`, `January 31, 2024`.
+/// `31 Jan 2024`, `31-Jan-24`, `January 31, 2024`, `Jan-24`, `January 2024`.
 fn named_date(text: &str) -> Option<f64> {
     let mut words = text.split([' ', ',', '-', '/', '.']).filter(|word| !word.is_empty());
-    let (a, b, year) = (words.next()?, words.next()?, words.next()?);
-    let year: i64 = year.parse().ok().filter(|_| year.len() == 4)?;
-    let (day, name) = if a.starts_with(|c: char| c.is_ascii_digit()) { (a, b) } else { (b, a) };
-    let day: i64 = day.parse().ok().filter(|_| day.len() <= 2)?;
+    let (a, b, c) = (words.next()?, words.next()?, words.next());
     if words.next().is_some() {
         return None;
     }
+    let digits = |text: &str, most: usize| -> Option<i64> {
+        let sound = text.len() <= most && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse().ok().filter(|_| sound)
+    };
+    let (day, name, year) = match c {
+        None => (1, a, b),
+        Some(year) if a.starts_with(|c: char| c.is_ascii_digit()) => (digits(a, 2)?, b, year),
+        Some(year) => (digits(b, 2)?, a, year),
+    };
+    let year = match year.len() {
+        4 => digits(year, 4)?,
+        2 => of_this_age(digits(year, 2)?),
+        _ => return None,
+    };
     date(year, month(name)?, day)
+}
+
+/// A year of two digits, as POSIX has it.
+fn of_this_age(year: i64) -> i64 {
+    year + if year < 69 { 2000 } else { 1900 }
 }
 
 fn month(name: &str) -> Option<i64> {

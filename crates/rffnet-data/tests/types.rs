@@ -93,7 +93,7 @@ fn dates() {
         is(
             cells,
             ColumnKind::Date,
-            &ColumnType::Date { day_first: cells[0].contains('.') || cells[0].starts_with("31") },
+            &ColumnType::Date { day_first: cells[0].contains('.') || cells[0].starts_with("31/") },
             values,
         )
     };
@@ -105,6 +105,8 @@ fn dates() {
     assert_eq!(open.notes, ["the dates of column 'c' are read with the month first, which they leave open"]);
     assert!(date(&["02.01.2000", "03.01.2000"], &[1.0, 2.0]).notes[0].contains("with the day first"));
     date(&["31 Jan 2024", "1 February 2024"], &[8796.0, 8797.0]);
+    date(&["31-Jan-24", "1-Feb-24"], &[8796.0, 8797.0]);
+    date(&["Jan-24", "Feb 2024"], &[8766.0, 8797.0]);
     date(&["13:30", "06:00"], &[0.5625, 0.25]);
     is(&["20240131", "20240201"], ColumnKind::Number, &ColumnType::Number, &[20_240_131.0, 20_240_201.0]);
     let asked = ReadOptions { date: vec!["c".into()], ..options() };

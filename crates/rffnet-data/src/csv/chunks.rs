@@ -50,7 +50,8 @@ impl<'a> Chunks<'a> {
         loop {
             chunks.fill(want)?;
             // Old files end their lines with a carriage return alone.
-            let alone = !chunks.pending.contains(&b'\n') && chunks.pending.contains(&b'\r');
+            let line_feeds = count_of(&chunks.pending, b'\n');
+            let alone = count_of(&chunks.pending, b'\r') > 2 * line_feeds;
             chunks.line_end = if alone { b'\r' } else { b'\n' };
             if chunks.ended || record_ends(&chunks.pending, chunks.line_end, true).nth(records).is_some() {
                 return Ok(chunks);
