@@ -152,7 +152,7 @@ fn numeric_date(text: &str, order: Order) -> Option<Parsed> {
     date(year, month, day).map(|days| Parsed { days, separator: Some(separator) })
 }
 
-/// `31 Jan 2024`, `31-Jan-24`, `January 31, 2024`, `Jan-24`, `January 2024`.
+/// `31 Jan 2024`, `31-Jan-24`, `January 31, 2024`, `Jan-24`, `January 2024`, `2024-Jan`.
 fn named_date(text: &str) -> Option<f64> {
     let mut words = text.split([' ', ',', '-', '/', '.']).filter(|word| !word.is_empty());
     let (a, b, c) = (words.next()?, words.next()?, words.next());
@@ -164,6 +164,7 @@ fn named_date(text: &str) -> Option<f64> {
         text.parse().ok().filter(|_| sound)
     };
     let (day, name, year) = match c {
+        None if a.len() == 4 && a.starts_with(|c: char| c.is_ascii_digit()) => (1, b, a),
         None => (1, a, b),
         Some(year) if a.starts_with(|c: char| c.is_ascii_digit()) => (digits(a, 2)?, b, year),
         Some(year) => (digits(b, 2)?, a, year),

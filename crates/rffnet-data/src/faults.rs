@@ -1,6 +1,6 @@
 //! All columns that cannot be read, in one message that ends with what would help.
 
-use rffnet::text::plural;
+use rffnet::text::{count, plural};
 
 use crate::cell::{Fault, Use, fault_error};
 use crate::collector::Collector;
@@ -63,11 +63,13 @@ fn sentence(collector: &Collector<'_>, one: &Refused<'_>) -> DataError {
             if fault.cells == 1 { "is" } else { "are" },
             flags(collector, std::slice::from_ref(one))
         )),
-        Fault::Missing if *used == Use::Target && fault.cells > 1 => {
-            let all = format!("; {} are missing in all, and", fault.extent(collector.rows));
-            let error = fault_error(source, at, name, &fault.cell, fault.fault, *used).to_string();
-            DataError::cell(error.replacen(';', &format!("{all} must be filled in or left out:"), 1))
-        }
+        Fault::Missing if *used == Use::Target && fault.cells > 1 => DataError::cell(format!(
+            "{source}: {at}, target column '{}' is empty, the first of {} gaps in {}; fill them in, or pass \
+             --drop-missing-target to leave these rows out",
+            shown(name),
+            count(fault.cells),
+            plural(collector.rows, "row"),
+        )),
         kind => fault_error(source, at, name, &fault.cell, kind, *used),
     };
     if collector.options.header == Some(false) && at.row == 1 && fault.fault == Fault::Text {

@@ -323,13 +323,16 @@ fn mixed(column: &Column<'_>, cells: usize) -> Decided {
     let mostly_text = 2 * column.texts > cells;
     // Levels need every number in writing; numbers beyond the few were not kept in writing.
     let writable = facts.counts.distinct.few_whole(FEW).is_some();
-    if !beyond && facts.counts.no_room == 0 && writable && ((few && enough) || mostly_text) {
+    if writable && mostly_text {
+        return texts(column);
+    }
+    if writable && few && enough && !beyond && facts.counts.no_room == 0 {
         return Ok(column.category());
     }
     column.numbers(ColumnKind::Number, "numbers")
 }
 
-/// A column of texts alone.
+/// A column of texts, in which a few numbers are texts like the others.
 fn texts(column: &Column<'_>) -> Decided {
     let facts = column.facts;
     let distinct = column.texts().count();

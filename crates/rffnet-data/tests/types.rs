@@ -106,7 +106,7 @@ fn dates() {
     assert!(date(&["02.01.2000", "03.01.2000"], &[1.0, 2.0]).notes[0].contains("with the day first"));
     date(&["31 Jan 2024", "1 February 2024"], &[8796.0, 8797.0]);
     date(&["31-Jan-24", "1-Feb-24"], &[8796.0, 8797.0]);
-    date(&["Jan-24", "Feb 2024"], &[8766.0, 8797.0]);
+    date(&["Jan-24", "Feb 2024", "2024-Mar"], &[8766.0, 8797.0, 8826.0]);
     date(&["13:30", "06:00"], &[0.5625, 0.25]);
     is(&["20240131", "20240201"], ColumnKind::Number, &ColumnType::Number, &[20_240_131.0, 20_240_201.0]);
     let asked = ReadOptions { date: vec!["c".into()], ..options() };
@@ -259,7 +259,11 @@ fn targets() {
     fails(
         &gaps,
         &target(),
-        &["row 2 (line 3), target column 'c' is empty", "2 of 4 cells", "--drop-missing-target"],
+        &[
+            "row 2 (line 3), target column 'c' is empty",
+            "the first of 2 gaps in 4 rows",
+            "--drop-missing-target",
+        ],
     );
     let table = read(&gaps, &ReadOptions { drop_missing_target: true, ..target() }).unwrap();
     assert_eq!((table.rows, table.x.as_slice()), (2, &[0.5, 4.5][..]));

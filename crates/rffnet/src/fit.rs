@@ -125,6 +125,7 @@ impl<'a> Fit<'a> {
         let training = Training {
             problem: &problem,
             rows: &rows,
+            table_columns: data.x.columns(),
             range: &statistics.range,
             spectrum,
             common,

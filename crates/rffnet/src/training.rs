@@ -18,6 +18,8 @@ pub(crate) struct Training<'a> {
     pub(crate) problem: &'a Problem<'a>,
     /// Rows of positive weight.
     pub(crate) rows: &'a [usize],
+    /// Columns of the table, which may be encoded as more.
+    pub(crate) table_columns: usize,
     /// The range of each transformed column; 0 where it is constant.
     pub(crate) range: &'a [f32],
     pub(crate) spectrum: &'a dyn Spectrum,

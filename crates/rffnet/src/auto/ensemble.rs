@@ -141,13 +141,13 @@ fn ensemble(
         beats_constant: members.iter().any(|m| m.beats_constant),
         validation_rows: members[0].validation_rows,
         history: std::mem::take(&mut monitor.history),
-        chosen: chosen(recipe, &members, training.rows.len(), transforms),
+        chosen: chosen(recipe, &members, &training, transforms),
         members: members.into_iter().map(|m| (m.map, m.weights)).collect(),
     }
 }
 
 /// One line for people: sizes from the data's shape, the rest chosen on validation.
-fn chosen(recipe: &Recipe, members: &[TrainedMember], rows: usize, transforms: &str) -> String {
+fn chosen(recipe: &Recipe, members: &[TrainedMember], training: &Training<'_>, transforms: &str) -> String {
     let ensemble = match members.len() {
         1 => "single model".into(),
         many => format!("ensemble of {many} members"),
@@ -155,7 +155,7 @@ fn chosen(recipe: &Recipe, members: &[TrainedMember], rows: usize, transforms: &
     let first = &members[0];
     let (features, learned) = (first.map.features(), first.learned);
     let searched = match recipe.search_rows {
-        some if learned > 0 && some < rows => format!(" learned on {some} rows"),
+        some if learned > 0 && some < training.rows.len() => format!(" learned on {some} rows"),
         _ => " learned".into(),
     };
     let random = features - learned;
@@ -166,6 +166,7 @@ fn chosen(recipe: &Recipe, members: &[TrainedMember], rows: usize, transforms: &
     };
     let kept = range(members.iter().map(|m| m.map.support.len() as f64), |kept| kept.to_string());
     let columns = first.map.columns();
+    let encoded = if columns == training.table_columns { "" } else { " encoded" };
     let agop = match members.iter().filter(|m| m.guide.uses_agop()).count() {
         0 => String::new(),
         all if all == members.len() => ", AGOP metric".into(),
@@ -176,7 +177,9 @@ fn chosen(recipe: &Recipe, members: &[TrainedMember], rows: usize, transforms: &
         _ => String::new(),
     };
     let alpha = range(members.iter().map(|m| m.alpha), |alpha| format!("{alpha:.0e}"));
-    format!("{ensemble}, {features}, {kept} of {columns} columns{agop}{transforms}{linear}, alpha {alpha}")
+    format!(
+        "{ensemble}, {features}, {kept} of {columns}{encoded} columns{agop}{transforms}{linear}, alpha {alpha}"
+    )
 }
 
 /// The smallest and the largest, or the one that both look like.

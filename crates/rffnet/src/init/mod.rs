@@ -216,6 +216,7 @@ mod tests {
             let training = Training {
                 problem: &problem,
                 rows: &train,
+                table_columns: range.len(),
                 range: &range,
                 spectrum,
                 common: &common,
