@@ -2,64 +2,18 @@
 //! and never asks for memory out of proportion.
 
 #![allow(clippy::unwrap_used)]
-// A counting allocator cannot be written without it; it only passes calls on to the system's.
-#![allow(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod common;
+
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use common::{Chance, largest_request};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use rffnet_data::{Column, ReadOptions, Select, Simulated, Table, Task, read_from, write};
 
 const CASES: u64 = 100_000;
 const LARGEST_ALLOCATION: usize = 256 << 20;
-
-/// Remembers the largest single request.
-struct Counting;
-
-static LARGEST: AtomicUsize = AtomicUsize::new(0);
-
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LARGEST.fetch_max(size, Ordering::Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Marsaglia's xorshift: the cases are the same on every machine and in every version.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        ((self.next() >> 32) as usize * n) >> 32
-    }
-}
 
 fn any_damaged(valid: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = valid[chance.below(valid.len())].clone();
@@ -201,7 +155,7 @@ fn run(name: &str, seed: u64, damaged: impl Fn(&mut Chance) -> Vec<u8>) {
                 sentences += 1;
             }
         }
-        let largest = LARGEST.load(Ordering::Relaxed);
+        let largest = largest_request();
         assert!(largest < LARGEST_ALLOCATION, "case {case} of {name}: {largest} bytes at once for {bytes:?}");
     }
     // Both outcomes must be common, or the damage is too light or too heavy to test anything.

@@ -2,64 +2,21 @@
 //! sentence, never a panic, and never ask for memory out of proportion.
 
 #![allow(clippy::unwrap_used)]
-// A counting allocator cannot be written without it; it only passes calls on to the system's.
-#![allow(unsafe_code)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod common;
 
+use common::{Chance, largest_request};
 use rffnet_data::{ReadOptions, Table, read_from};
 
 const FLIPS: usize = 10_000;
 /// The largest page that is believed without its bytes takes 64 MB.
 const LARGEST_ALLOCATION: usize = 160 << 20;
 
-/// Remembers the largest single request.
-struct Counting;
-
-static LARGEST: AtomicUsize = AtomicUsize::new(0);
-
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        LARGEST.fetch_max(size, Ordering::Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Marsaglia's xorshift: the cases are the same on every machine and in every version.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 32) as usize * n) >> 32
-    }
-}
-
 /// Reads what may be damaged; true if it is a table.
 fn outcome(bytes: &[u8], name: &str, case: &str) -> bool {
     let options = ReadOptions { missing: true, ..ReadOptions::default() };
     let read = read_from(bytes, name, &options);
-    let largest = LARGEST.load(Ordering::Relaxed);
+    let largest = largest_request();
     assert!(largest < LARGEST_ALLOCATION, "{case} of {name}: {largest} bytes at once");
     match read {
         Ok(table) => {
