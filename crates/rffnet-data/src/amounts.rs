@@ -1,5 +1,7 @@
 //! Numbers with something around them: currencies, percent signs, thousands set apart, a comma before the fraction.
 
+use rffnet::ColumnType;
+
 use crate::report::ColumnKind;
 
 /// What stands before the fraction of a number.
@@ -7,6 +9,16 @@ use crate::report::ColumnKind;
 pub(crate) enum Mark {
     Point,
     Comma,
+}
+
+impl Mark {
+    /// The type of a column whose numbers are written with it.
+    pub(crate) fn column_type(self) -> ColumnType {
+        match self {
+            Mark::Point => ColumnType::Number,
+            Mark::Comma => ColumnType::DecimalComma,
+        }
+    }
 }
 
 /// How all numbers of a column are written.

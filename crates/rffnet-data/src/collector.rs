@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rffnet::text::plural;
 
+use crate::amounts::Mark;
 use crate::block::{Block, Odd, OddCells, Shape};
 use crate::cell::At;
 use crate::dates::Order;
@@ -18,6 +19,7 @@ use crate::layout::{Layout, resolve};
 use crate::memory;
 use crate::options::ReadOptions;
 use crate::packed::{NO_ROOM, Packed, PackedWide, Unpacked};
+use crate::report::ColumnKind;
 use crate::several::match_columns;
 
 /// More different texts than this are not a category, whatever else they are.
@@ -31,9 +33,8 @@ pub(crate) enum Declared {
     Boolean,
     /// Days since the beginning of 2000, and how their texts were read.
     Date(Order),
-    Money,
-    Percent,
-    DecimalComma,
+    /// Money, percents or numbers with a decimal comma, and what stands before their fractions.
+    Amount(ColumnKind, Mark),
 }
 
 /// Collects the blocks of one file, or of several with the same columns.

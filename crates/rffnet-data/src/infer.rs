@@ -88,6 +88,10 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
             let kind = column.declared_kind().unwrap_or(ColumnKind::Number);
             column.amounts(true).unwrap_or_else(|| column.numbers(kind, "numbers"))
         }
+        ColumnType::DecimalComma => {
+            let column = Column::new(facts);
+            column.written(column.declared_kind().unwrap_or(ColumnKind::DecimalComma), Mark::Comma)
+        }
         ColumnType::Boolean => {
             let value = |text: &str| match entry(text) {
                 Entry::Number(v) if v == 0.0 || v == 1.0 => Some(v),
@@ -140,9 +144,7 @@ impl<'a> Column<'a> {
         self.facts.declared.map(|declared| match declared {
             Declared::Boolean => ColumnKind::Boolean,
             Declared::Date(_) => ColumnKind::Date,
-            Declared::Money => ColumnKind::Money,
-            Declared::Percent => ColumnKind::Percent,
-            Declared::DecimalComma => ColumnKind::DecimalComma,
+            Declared::Amount(kind, _) => kind,
         })
     }
 
@@ -207,12 +209,22 @@ impl<'a> Column<'a> {
             }
             None => true,
         };
-        let value = |text: &str| match entry(text) {
-            Entry::Number(v) => Some(v),
-            _ => writing.value(text).map(|v| v as f32).filter(|v| v.is_finite()),
-        };
         let kind = self.declared_kind().unwrap_or(writing.kind);
-        fits.then(|| self.each(kind, ColumnType::Number, "numbers", value))
+        fits.then(|| self.written(kind, writing.mark))
+    }
+
+    /// A column of numbers whose fractions begin with `mark`. With a comma, a point sets thousands apart.
+    fn written(&self, kind: ColumnKind, mark: Mark) -> Decided {
+        let value = |text: &str| {
+            let amount =
+                amounts::parse(text, mark).map(|amount| amount.value as f32).filter(|v| v.is_finite());
+            match entry(text) {
+                Entry::Number(v) if mark == Mark::Point => Some(v),
+                Entry::Number(v) => amount.or(Some(v)),
+                _ => amount,
+            }
+        };
+        self.each(kind, mark.column_type(), "numbers", value)
     }
 
     fn fault(&self, codes: &[usize], expected: &'static str) -> ColumnFault {
@@ -288,10 +300,7 @@ fn found(facts: &Facts<'_>) -> Decided {
                 let value = |text: &str| dates::parse(text, order).map(|v| v as f32);
                 column.each(ColumnKind::Date, order.column_type(), "dates", value)
             }
-            _ => {
-                let kind = column.declared_kind().unwrap_or(ColumnKind::Number);
-                column.amounts(false).unwrap_or_else(|| column.numbers(kind, "numbers"))
-            }
+            Declared::Amount(kind, mark) => column.written(kind, mark),
         };
     }
     if column.texts == 0 {
@@ -432,7 +441,7 @@ fn numeric(facts: &Facts<'_>) -> Decision {
     };
     let finite = |v: f32| if v.is_finite() { v } else { f32::NAN };
     let values = facts.entries().map(|(code, text)| finite(value(code, text))).collect();
-    on_request(&column, values, ColumnKind::Number, ColumnType::Number, "a number")
+    on_request(&column, values, ColumnKind::Number, mark.column_type(), "a number")
 }
 
 /// A column of dates on request.

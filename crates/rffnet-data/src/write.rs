@@ -100,7 +100,7 @@ pub fn write_csv(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 fn push_typed(line: &mut String, v: f32, of: &ColumnType) {
     match of {
         _ if v.is_nan() => {}
-        ColumnType::Number => push_f32(line, v),
+        ColumnType::Number | ColumnType::DecimalComma => push_f32(line, v),
         ColumnType::Boolean => line.push_str(if v == 0.0 { "false" } else { "true" }),
         ColumnType::Category { levels } => {
             // A negative number is no index: it becomes one that does not exist.

@@ -358,3 +358,21 @@ fn memory_has_a_limit() {
     assert_eq!(read(&format!("a,b\n{rows}"), &large).unwrap().rows, 100_000);
     assert!(read(&long(&["a", "b"]), &small).is_ok());
 }
+
+/// A few cells may leave open what those of the fit did not.
+#[test]
+fn dates_and_commas_are_read_as_in_the_fit() {
+    let cells = |text: &str, of: ColumnType| {
+        let select = Select::Named { names: vec!["c".into()], named: true, types: vec![of] };
+        read(text, &ReadOptions { select, ..options() }).unwrap().x
+    };
+    assert_eq!(cells("c,d\n01/02/2024,1\n", ColumnType::Date { day_first: true }), [8797.0]);
+    assert_eq!(cells("c,d\n01/02/2024,1\n", ColumnType::Date { day_first: false }), [8767.0]);
+    assert_eq!(cells("c;d\n3,125;1\n2,250;2\n7;3\n", ColumnType::DecimalComma), [3.125, 2.25, 7.0]);
+    assert_eq!(cells("c;d\n3,125;1\n2,250;2\n7;3\n", ColumnType::Number), [3125.0, 2250.0, 7.0]);
+    let fitted = read("c;y\n1,5;2\n2,125;3\n", &options()).unwrap();
+    assert_eq!(
+        (fitted.types[0].clone(), &fitted.x[..]),
+        (ColumnType::DecimalComma, &[1.5, 2.0, 2.125, 3.0][..])
+    );
+}

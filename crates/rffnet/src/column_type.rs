@@ -10,6 +10,8 @@ pub enum ColumnType {
     /// Numbers.
     #[default]
     Number,
+    /// Numbers whose texts have a decimal comma: `1,234` is a little more than one.
+    DecimalComma,
     /// 0 for false, 1 for true.
     Boolean,
     /// Indices into the levels; [`UNKNOWN_LEVEL`] is a level that is not among them.
@@ -32,7 +34,7 @@ impl ColumnType {
     /// For people: `number`, `boolean`, `category`, `date`.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Number => "number",
+            Self::Number | Self::DecimalComma => "number",
             Self::Boolean => "boolean",
             Self::Category { .. } => "category",
             Self::Date { .. } => "date",

@@ -57,7 +57,7 @@ pub(crate) fn find_delimiter(start: &[u8], line_end: u8) -> u8 {
         return b',';
     }
     // Sentences have blanks too: rows of the same length, with numbers among them, are not sentences.
-    let squeezed: Vec<String> = lines.iter().map(|line| squeezed(line)).collect();
+    let squeezed: Vec<String> = lines.iter().map(|line| squeezed(line, true)).collect();
     let counts: Vec<usize> = squeezed.iter().map(|line| cells_in(line, b' ')).collect();
     let numbers = |line: &String| line.split(' ').any(|cell| cell.parse::<f64>().is_ok());
     let rows = counts.len() > 1 && counts[0] > 1 && counts.iter().all(|n| *n == counts[0]);
@@ -107,7 +107,8 @@ pub(crate) fn records(bytes: &[u8], delimiter: u8, line_end: u8, ended: bool) ->
     for end in record_ends(text.as_bytes(), line_end, true).chain(last) {
         let line = text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r']);
         if !line.trim_matches([' ', '\r', '\n']).is_empty() || (line.contains('\t') && delimiter == b'\t') {
-            let cells = if delimiter == b' ' { split(&squeezed(line), b' ') } else { split(line, delimiter) };
+            let cells =
+                if delimiter == b' ' { split(&squeezed(line, true), b' ') } else { split(line, delimiter) };
             out.push(Record { cells, end, comment: line.starts_with('#') });
             if out.len() == RECORDS {
                 break;

@@ -22,7 +22,6 @@ use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Asked, Layout, Role, made_up_names};
 use crate::options::{ColumnRef, ReadOptions, Select};
-use crate::report::ColumnKind;
 use crate::{amounts, dates};
 use chunks::{Chunk, Chunks};
 use head::Record;
@@ -205,7 +204,8 @@ fn find_plan(
     let mut actions = Vec::with_capacity(layout.roles.len());
     for (i, role) in layout.roles.iter().enumerate() {
         let reading = |of: Option<&ColumnType>| match (layout.asked(i), of) {
-            (Some(Asked::Categorical), _) | (_, Some(ColumnType::Category { .. } | ColumnType::Boolean)) => {
+            (Some(Asked::Categorical), _)
+            | (_, Some(ColumnType::Category { .. } | ColumnType::Boolean | ColumnType::DecimalComma)) => {
                 Reading::Text
             }
             (asked, of) => {
@@ -245,11 +245,7 @@ fn declared(reading: Reading) -> Option<Declared> {
     match reading {
         Reading::Number | Reading::Text => None,
         Reading::Date(order) => Some(Declared::Date(order)),
-        Reading::Amount(writing) => Some(match writing.kind {
-            ColumnKind::Percent => Declared::Percent,
-            ColumnKind::DecimalComma => Declared::DecimalComma,
-            _ => Declared::Money,
-        }),
+        Reading::Amount(writing) => Some(Declared::Amount(writing.kind, writing.mark)),
     }
 }
 

@@ -107,17 +107,20 @@ pub(crate) fn parse(bytes: &[u8], plan: &Plan) -> Result<Block, Flaw> {
 
 fn parse_text(text: &str, plan: &Plan) -> Result<Block, Flaw> {
     if plan.delimiter == b' ' {
-        return Parser::new(&squeezed(text), plan).run();
+        return Parser::new(&squeezed(text, plan.comments), plan).run();
     }
     Parser::new(text, plan).run()
 }
 
-/// Runs of blanks and tabs outside quotes as one blank, and none at the ends of lines.
-pub(crate) fn squeezed(text: &str) -> String {
+/// Runs of blanks and tabs outside quotes as one blank, and none at the ends of lines. The quotes of a comment mean nothing.
+pub(crate) fn squeezed(text: &str, comments: bool) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut quoted, mut blank) = (false, false);
+    let (mut quoted, mut blank, mut comment, mut start) = (false, false, false, true);
     for c in text.chars() {
-        quoted ^= c == '"';
+        comment |= comments && start && c == '#';
+        quoted ^= c == '"' && !comment;
+        start = !quoted && matches!(c, '\n' | '\r');
+        comment &= !start;
         if !quoted && matches!(c, ' ' | '\t') {
             blank = true;
             continue;

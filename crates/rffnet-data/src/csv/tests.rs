@@ -65,7 +65,7 @@ fn threads_make_no_difference() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(500))]
     #[test]
     fn any_text(text in "[ab1.5,;\"\\n#\\-? ]{0,60}", size in 1..20_usize) {
         let named = format!("u,v,w\n{text}");

@@ -138,7 +138,7 @@ pub(crate) fn write_table(table: &Table, out: &mut dyn Write) -> io::Result<()> 
     let input = |k: usize| {
         let cells = || table.x.iter().skip(k).step_by(table.columns()).copied();
         match table.column_type(k) {
-            ColumnType::Number => Values::Floats(cells().collect()),
+            ColumnType::Number | ColumnType::DecimalComma => Values::Floats(cells().collect()),
             ColumnType::Date { .. } => Values::Dates(cells().collect()),
             ColumnType::Boolean => {
                 Values::Booleans(cells().map(|cell| (!cell.is_nan()).then_some(cell != 0.0)).collect())

@@ -191,7 +191,7 @@ impl ColumnEncoder {
 
     /// Whether its cells are what the encoded column holds.
     fn is_identity(&self) -> bool {
-        let plain = matches!(self.holds, ColumnType::Number | ColumnType::Boolean);
+        let plain = matches!(self.holds, ColumnType::Number | ColumnType::DecimalComma | ColumnType::Boolean);
         plain && self.encoding == Encoding::Itself && !self.gap_indicator
     }
 
@@ -241,7 +241,7 @@ impl ColumnEncoder {
         let levels = self.holds.levels().map_or(0, <[String]>::len);
         let fits = match (&self.encoding, &self.holds) {
             (Encoding::Itself, ColumnType::Category { levels }) => levels.len() <= 2,
-            (Encoding::Itself, ColumnType::Number | ColumnType::Boolean) => true,
+            (Encoding::Itself, ColumnType::Number | ColumnType::DecimalComma | ColumnType::Boolean) => true,
             (Encoding::Indicators(indicators), ColumnType::Category { .. }) => indicators.fits(levels),
             (Encoding::TargetMeans(means), ColumnType::Category { .. }) => means.fits(levels),
             (Encoding::DateParts(_), ColumnType::Date { .. }) => true,
