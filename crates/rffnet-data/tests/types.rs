@@ -126,7 +126,10 @@ fn dates() {
 
 #[test]
 fn amounts() {
-    let number = |cells: &[&str], kind, values: &[f32]| is(cells, kind, &ColumnType::Number, values);
+    let number = |cells: &[&str], kind, values: &[f32]| {
+        let comma = kind == ColumnKind::DecimalComma;
+        is(cells, kind, if comma { &ColumnType::DecimalComma } else { &ColumnType::Number }, values)
+    };
     number(&["\"$1,234.50\"", "$7"], ColumnKind::Money, &[1234.5, 7.0]);
     number(&["1 234 €", "5 €", ""], ColumnKind::Money, &[1234.0, 5.0, NAN]);
     number(&["USD 5", "USD 6"], ColumnKind::Money, &[5.0, 6.0]);
