@@ -141,6 +141,10 @@ impl<'a> Data<'a> {
         }
     }
 
+    pub(crate) fn has_categories(&self) -> bool {
+        self.types.is_some_and(|types| types.iter().any(|of| of.levels().is_some()))
+    }
+
     /// Rows of positive weight; at least two.
     pub(crate) fn rows_that_count(&self) -> Result<Vec<usize>, Error> {
         let n = self.x.rows();

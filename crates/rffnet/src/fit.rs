@@ -84,8 +84,9 @@ impl<'a> Fit<'a> {
         let given = data.rows_that_count()?;
         let suspicions = suspicions(data, &given);
 
-        // Few rows: copies of a row are one row.
-        let merged = if self.params.preset == Preset::Auto { merged(data) } else { None };
+        // Few rows: copies of a row are one row. Levels are counted by rows, so a table of categories stays as it is.
+        let merges = self.params.preset == Preset::Auto && !data.has_categories();
+        let merged = if merges { merged(data) } else { None };
         let data = &merged.as_ref().map_or(Ok(*data), |merged| merged.data(data))?;
         let rows = data.rows_that_count()?;
         let plan = checked.for_rows(rows.len());
@@ -99,7 +100,8 @@ impl<'a> Fit<'a> {
         let target = PreparedTarget::new(data, common, loss, &rows)?;
         let weight = row_weights(data, common.class_weight, &rows);
         let weight_of = |i: usize| weight.as_ref().map_or(1.0, |w| w[i]);
-        let encoded = Encoded::fit(data, &rows, common.missing, common.seed);
+        let held_last = data.validation.last(rows.len(), common.validation_fraction);
+        let encoded = Encoded::fit(data, &rows, held_last, common.missing, common.seed);
         let (encoder, x) = (&encoded.encoder, encoded.matrix(data.x)?);
         let statistics = ColumnStatistics::new(x, &rows, weight_of).without_scaling(&encoder.indicators());
         let widest =

@@ -28,6 +28,14 @@ impl<'a> Validation<'a> {
         }
     }
 
+    /// How many of the last rows are held out in every fit.
+    pub(crate) fn last(self, rows: usize, validation_fraction: f64) -> usize {
+        match self {
+            Self::Last => (validation_fraction * rows as f64) as usize,
+            Self::Random | Self::Groups(_) => 0,
+        }
+    }
+
     /// Refuses groups of which none can be held out.
     pub(crate) fn check(self, rows: &[usize], validation_fraction: f64) -> Result<(), Error> {
         match self.groups() {

@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 /// More indicators than this are too many: means of the target take their place.
 const MOST_INDICATORS: usize = 12;
 
-/// A level with fewer rows than this, or than this share of them, is rare.
+/// A level with fewer rows than this is rare.
 const RARE_ROWS: usize = 3;
-const RARE_SHARE: f64 = 0.002;
 
 /// Rows of each level; gaps and unknown levels are not counted.
 pub(super) fn counts(cells: &[f32], levels: usize) -> Vec<usize> {
@@ -22,8 +21,8 @@ pub(super) fn level(cell: f32, levels: usize) -> Option<usize> {
 }
 
 /// Whether a level is pooled with the other rare ones.
-pub(super) fn is_rare(count: usize, rows: usize) -> bool {
-    count < RARE_ROWS || (count as f64) < RARE_SHARE * rows as f64
+pub(super) fn is_rare(count: usize) -> bool {
+    count < RARE_ROWS
 }
 
 /// Which indicator each level has.
@@ -33,25 +32,28 @@ pub(super) struct Indicators {
     slots: Vec<Option<u32>>,
     /// The indicator that rare levels share with levels that are not known.
     rare: Option<u32>,
+    /// How many indicators there are.
+    width: usize,
 }
 
 impl Indicators {
     /// None where there would be too many.
-    pub(super) fn new(counts: &[usize], rows: usize) -> Option<Self> {
-        let frequent = |count: usize| count > 0 && !is_rare(count, rows);
+    pub(super) fn new(counts: &[usize]) -> Option<Self> {
+        let frequent = |count: usize| !is_rare(count);
         let common = counts.iter().filter(|&&count| frequent(count)).count();
         let rare = counts.iter().any(|&count| count > 0 && !frequent(count)).then_some(common as u32);
-        if common + usize::from(rare.is_some()) > MOST_INDICATORS {
+        let width = (common + usize::from(rare.is_some())).max(1);
+        // Nothing but rare levels have no indicators to speak of.
+        if width > MOST_INDICATORS || common == 0 && rare.is_some() {
             return None;
         }
         let mut next = 0..;
         let slots = counts.iter().map(|&count| if frequent(count) { next.next() } else { rare });
-        Some(Self { slots: slots.collect(), rare })
+        Some(Self { slots: slots.collect(), rare, width })
     }
 
     pub(super) fn width(&self) -> usize {
-        let last = self.slots.iter().chain([&self.rare]).flatten().max();
-        last.map_or(1, |&last| last as usize + 1)
+        self.width
     }
 
     /// All indicators are 0 in a gap.
@@ -74,6 +76,8 @@ impl Indicators {
 
     /// Whether it can have come from a fit to a column of so many levels.
     pub(super) fn fits(&self, levels: usize) -> bool {
-        self.slots.len() == levels && self.width() <= MOST_INDICATORS
+        let within =
+            self.slots.iter().chain([&self.rare]).flatten().all(|&slot| (slot as usize) < self.width);
+        self.slots.len() == levels && (1..=MOST_INDICATORS).contains(&self.width) && within
     }
 }

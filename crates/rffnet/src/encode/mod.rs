@@ -92,12 +92,13 @@ impl Encoded {
     /// Fits an encoder to rows of positive weight.
     pub fn new(data: &Data<'_>, missing: Missing, seed: u64) -> Result<Self, Error> {
         data.check(missing != Missing::Error)?;
-        Ok(Self::fit(data, &data.rows_that_count()?, missing, seed))
+        Ok(Self::fit(data, &data.rows_that_count()?, 0, missing, seed))
     }
 
-    /// As [`Encoded::new`], for data that have been checked.
-    pub(crate) fn fit(data: &Data<'_>, rows: &[usize], missing: Missing, seed: u64) -> Self {
-        let out_of_fold = OutOfFold::new(data, rows, seed);
+    /// As [`Encoded::new`], for data that have been checked. The last `held` rows see the targets of none of each other, and no other
+    /// row sees theirs.
+    pub(crate) fn fit(data: &Data<'_>, rows: &[usize], held: usize, missing: Missing, seed: u64) -> Self {
+        let out_of_fold = OutOfFold::new(data, rows, held, seed);
         let column = |j: usize| {
             let number = ColumnType::Number;
             let holds = data.types.map_or(&number, |types| &types[j]);
@@ -148,7 +149,7 @@ fn fit_column(
     let (encoding, fitted) = match holds {
         ColumnType::Category { levels } if levels.len() > 2 => {
             let counts = category::counts(cells, levels.len());
-            match Indicators::new(&counts, cells.len() - gaps) {
+            match Indicators::new(&counts) {
                 Some(indicators) => (Encoding::Indicators(indicators), None),
                 None => {
                     let fitted = out_of_fold.means(cells, rows, &counts);

@@ -12,8 +12,12 @@ use super::category::{is_rare, level};
 use crate::numerics::random::{Use, permutation, stream};
 use crate::{Data, Target};
 
-/// Parts the rows are cut into.
+/// A level has a mean for each class, but for no more than the most frequent ones.
+const MOST_CLASSES: usize = 10;
+
+/// Parts the rows are cut into, and the mark of a row that is in none of them.
 const FOLDS: usize = 5;
+const HELD: usize = FOLDS;
 
 /// Means of the target by level, for rows that were not there in the fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,7 +83,8 @@ pub(super) struct OutOfFold {
 }
 
 impl OutOfFold {
-    pub(super) fn new(data: &Data<'_>, rows: &[usize], seed: u64) -> Self {
+    /// The last `held` rows are in no fold.
+    pub(super) fn new(data: &Data<'_>, rows: &[usize], held: usize, seed: u64) -> Self {
         let n = data.x.rows();
         let (mut y, outputs): (Vec<f64>, usize) = match data.y {
             Target::Values { values, outputs } => (values.to_vec(), outputs),
@@ -87,8 +92,9 @@ impl OutOfFold {
                 (codes.iter().map(|&c| f64::from(c)).collect(), 1)
             }
             Target::Labels { codes, classes } => {
-                let of_row = |&code: &u32| (0..classes.len()).map(move |c| f64::from(c == code as usize));
-                (codes.iter().flat_map(of_row).collect(), classes.len())
+                let described = most_frequent(codes, classes.len(), rows);
+                let of_row = |code: &u32| described.iter().map(|c| f64::from(c == code)).collect::<Vec<_>>();
+                (codes.iter().flat_map(of_row).collect(), described.len())
             }
         };
         let total: f64 = rows.iter().map(|&i| data.weight.map_or(1.0, |w| w[i] as f64)).sum();
@@ -101,7 +107,8 @@ impl OutOfFold {
             let scale = if deviation > 0.0 && deviation.is_finite() { 1.0 / deviation } else { 0.0 };
             y.iter_mut().skip(c).step_by(outputs).for_each(|v| *v = (*v - mean) * scale);
         }
-        let mut fold = vec![FOLDS; n];
+        let mut fold = vec![HELD; n];
+        let rows = &rows[..rows.len() - held];
         let rng = &mut stream(seed, Use::Encoding);
         match data.validation.groups() {
             None => {
@@ -137,30 +144,32 @@ impl OutOfFold {
     /// Means by level; `cells` are those of `rows`.
     pub(super) fn means(&self, cells: &[f32], rows: &[usize], counts: &[usize]) -> Fitted {
         let levels = counts.len();
-        let known: usize = counts.iter().sum();
         // Group 0 is of rare and unknown levels.
         let mut next = 1..;
-        let own = |&count: &usize| if is_rare(count, known) { None } else { next.next() };
+        let own = |&count: &usize| if is_rare(count) { None } else { next.next() };
         let groups: Vec<usize> = counts.iter().map(own).map(|group| group.unwrap_or(0)).collect();
         let size = groups.iter().max().map_or(1, |last| last + 1);
         let empty = Sums { weight: vec![0.0; size], sum: vec![0.0; size * self.outputs] };
-        let mut sums = vec![empty; FOLDS + 1];
+        let (mut all, mut in_folds, mut by_fold) = (empty.clone(), empty.clone(), vec![empty; FOLDS]);
         for (&cell, &i) in cells.iter().zip(rows) {
             let Some(level) = level(cell, levels) else { continue };
-            for part in [0, self.fold[i] + 1] {
-                sums[part].add(groups[level], self.weight[i], self.target(i));
+            let mut add = |sums: &mut Sums| sums.add(groups[level], self.weight[i], self.target(i));
+            add(&mut all);
+            if let Some(fold) = by_fold.get_mut(self.fold[i]) {
+                add(&mut in_folds);
+                add(fold);
             }
         }
         let prior_rows: Vec<f64> =
-            (0..self.outputs).map(|c| self.prior_rows(c, &sums[0], cells, rows, levels)).collect();
-        let shrunk =
-            |group, fold: Option<usize>| sums[0].shrunk(group, fold.map(|f| &sums[f + 1]), &prior_rows);
-        let means = groups.iter().chain([&0]).flat_map(|&group| shrunk(group, None)).collect();
+            (0..self.outputs).map(|c| self.prior_rows(c, &all, cells, rows, levels)).collect();
+        let others = |group, i: usize| in_folds.shrunk(group, by_fold.get(self.fold[i]), &prior_rows);
+        let means =
+            groups.iter().chain([&0]).flat_map(|&group| all.shrunk(group, None, &prior_rows)).collect();
         let counts = counts.iter().chain([&0]).map(|&count| (count as f32).ln_1p()).collect();
         let of_row = |(&cell, &i): (&f32, &usize)| match level(cell, levels) {
-            Some(level) => shrunk(groups[level], Some(self.fold[i])),
+            Some(level) => others(groups[level], i),
             None if cell.is_nan() => vec![f32::NAN; self.outputs],
-            None => shrunk(0, Some(self.fold[i])),
+            None => others(0, i),
         };
         let out_of_fold = cells.iter().zip(rows).flat_map(of_row).collect();
         Fitted { means: TargetMeans { means, counts }, out_of_fold }
@@ -191,6 +200,17 @@ impl OutOfFold {
             f64::INFINITY
         }
     }
+}
+
+/// The classes that a level is described by: all, or the most frequent of many.
+fn most_frequent(codes: &[u32], classes: usize, rows: &[usize]) -> Vec<u32> {
+    let mut counts = vec![0usize; classes];
+    rows.iter().for_each(|&i| counts[codes[i] as usize] += 1);
+    let mut order: Vec<u32> = (0..classes as u32).collect();
+    order.sort_by_key(|&c| std::cmp::Reverse(counts[c as usize]));
+    order.truncate(MOST_CLASSES);
+    order.sort_unstable();
+    order
 }
 
 impl Sums {

@@ -79,9 +79,9 @@ fn target_means_are_fitted_out_of_fold() {
         (0..n).map(|i| ((i % levels) as f64).sin() + 0.1 * ((i * 7919) % 101) as f64 / 101.0).collect();
     let (types, rows) = ([category(levels)], (0..n).collect::<Vec<_>>());
     let data = regression(&x, &types, &y);
-    let encoded = Encoded::fit(&data, &rows, Missing::Auto, 3);
+    let encoded = Encoded::fit(&data, &rows, 0, Missing::Auto, 3);
     let matrix = encoded.matrix(data.x).expect("encoded").to_dense();
-    let out_of_fold = OutOfFold::new(&data, &rows, 3);
+    let out_of_fold = OutOfFold::new(&data, &rows, 0, 3);
     for i in [0, 17, 1999] {
         let others: Vec<usize> = (0..n).filter(|&k| k % levels == i % levels).collect();
         let others: Vec<usize> =
@@ -184,4 +184,43 @@ fn a_fit_uses_categories_gaps_and_dates_and_predicts_any_of_them() {
     let rows = [0.0, 3.0, 0.5, 0.5, 2.0, 3.0, 0.5, 0.5];
     let two = without.predict(Matrix::new(&rows, 2, 4).expect("shape")).expect("predicts");
     assert_eq!(two[0], two[1], "the category is gone, all of its indicators");
+}
+
+/// Rows that are held out by time see the means of the rows before them alone, and those do not see theirs.
+#[test]
+fn held_out_rows_do_not_leak_into_target_means() {
+    let (n, levels, held) = (1200, 40, 300);
+    let x: Vec<f32> = (0..n).map(|i| (i % levels) as f32).collect();
+    let y = |flip: f64| -> Vec<f64> {
+        let sign = |i: usize| if i < n - held { 1.0 } else { flip };
+        (0..n).map(|i| sign(i) * ((i % levels) as f64).sin()).collect()
+    };
+    let (types, rows) = ([category(levels)], (0..n).collect::<Vec<_>>());
+    let encoded = |y: &[f64]| {
+        let data = regression(&x, &types, y);
+        let encoded = Encoded::fit(&data, &rows, held, Missing::Auto, 3);
+        encoded.matrix(data.x).expect("encoded").to_dense().into_owned()
+    };
+    let (same, flipped) = (y(1.0), y(-1.0));
+    let (a, b) = (encoded(&same), encoded(&flipped));
+    let sign_of = |values: &[f32], i: usize| values[2 * i].signum();
+    for i in (0..n).filter(|&i| same[i].abs() > 0.2) {
+        assert_eq!(sign_of(&a, i), sign_of(&b, i), "row {i}");
+    }
+}
+
+/// A thousand levels with sixty rows each are all told apart, and so are the levels of few rows with copies among them.
+#[test]
+fn many_levels_and_copies_keep_their_levels() {
+    let many: Vec<f32> = (0..60_000).map(|i| (i % 1000) as f32).collect();
+    let y: Vec<f64> = (0..60_000).map(|i| ((i % 1000) as f64).sin()).collect();
+    let encoder = encoder(&many, &[category(1000)], &y);
+    assert_ne!(row(&encoder, &[1.0])[0], row(&encoder, &[500.0])[0]);
+    let few: Vec<f32> = (0..90).map(|i| (i % 3) as f32).collect();
+    let y: Vec<f64> = few.iter().map(|&level| [1.0, 5.0, -3.0][level as usize]).collect();
+    let types = [category(3)];
+    let data = regression(&few, &types, &y);
+    let model = Fit::new(&Params::new().effort(crate::Effort::Quick)).run(&data).expect("fits");
+    let score = crate::scores::Scores::of(&model, &data).expect("scored").r2().expect("a regression");
+    assert!(score > 0.99, "{score}");
 }
