@@ -101,7 +101,9 @@ fn parse_digits(text: &str, mark: Mark) -> Option<(f64, bool, bool)> {
         None => plain.push_str(whole),
         Some(c) if c == comma || matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'') => {
             for (i, group) in whole.split(c).enumerate() {
-                let sound = if i == 0 { matches!(group.len(), 1..=3) } else { group.len() == 3 };
+                // No thousands come before a zero.
+                let first = matches!(group.len(), 1..=3) && !group.starts_with('0');
+                let sound = if i == 0 { first } else { group.len() == 3 };
                 if !sound || !is_digits(group) {
                     return None;
                 }
@@ -165,6 +167,11 @@ impl Writing {
     /// A number of the column; one without a percent sign among percents is none.
     pub(crate) fn value(self, text: &str) -> Option<f64> {
         parse(text, self.mark).filter(|amount| amount.percent == self.percent).map(|amount| amount.value)
+    }
+
+    /// Whether its commas may be those before fractions, too.
+    pub(crate) fn is_open(self) -> bool {
+        self.ambiguous
     }
 
     /// Whether a sample of the column tells how the rest of it is written.

@@ -85,8 +85,7 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
     match of {
         ColumnType::Number => {
             let column = Column::new(facts);
-            let kind = column.declared_kind().unwrap_or(ColumnKind::Number);
-            column.amounts(true).unwrap_or_else(|| column.numbers(kind, "numbers"))
+            column.written(column.declared_kind().unwrap_or(ColumnKind::Number), Mark::Point)
         }
         ColumnType::DecimalComma => {
             let column = Column::new(facts);
@@ -100,9 +99,7 @@ pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
             Column::new(facts).each(ColumnKind::Boolean, ColumnType::Boolean, "booleans", value)
         }
         ColumnType::Date { day_first } => {
-            // A few dates may leave open what those of the fit did not.
-            let own = Column::new(facts).date_order().filter(|(_, ambiguous)| !ambiguous);
-            let order = own.map_or(Order::new(*day_first), |(order, _)| order);
+            let order = Order::new(*day_first);
             let value = |text: &str| {
                 dates::parse(text, order).or_else(|| dates::parse_digits(text)).map(|v| v as f32)
             };
@@ -193,8 +190,8 @@ impl<'a> Column<'a> {
     }
 
     /// A column of numbers whose texts are all numbers of one writing. Whole numbers among decimal commas are like them;
-    /// fractions with a point are not. Percents are not mixed with other numbers, unless a model says that all are numbers.
-    fn amounts(&self, lenient: bool) -> Option<Decided> {
+    /// fractions with a point are not, and percents are not mixed with other numbers.
+    fn amounts(&self) -> Option<Decided> {
         if self.facts.counts.no_room > 0 {
             return None;
         }
@@ -202,7 +199,7 @@ impl<'a> Column<'a> {
         let fits = match self.declared_kind() {
             Some(kind) => kind == writing.kind || (kind != ColumnKind::Percent && !writing.percent),
             None if self.numbers == 0 => true,
-            None if writing.percent => lenient,
+            None if writing.percent => false,
             None if writing.mark == Mark::Comma => {
                 self.facts.counts.distinct.few_whole(usize::MAX).is_some()
                     && self.entries.iter().all(|entry| !matches!(entry, Entry::Number(v) if v.fract() != 0.0))
@@ -210,7 +207,16 @@ impl<'a> Column<'a> {
             None => true,
         };
         let kind = self.declared_kind().unwrap_or(writing.kind);
-        fits.then(|| self.written(kind, writing.mark))
+        fits.then(|| {
+            let mut decided = self.written(kind, writing.mark)?;
+            if writing.is_open() {
+                decided.notes.push(format!(
+                    "the commas of column '{}' are taken for those between thousands, which its numbers leave open",
+                    shown(self.facts.name)
+                ));
+            }
+            Ok(decided)
+        })
     }
 
     /// A column of numbers whose fractions begin with `mark`. With a comma, a point sets thousands apart.
@@ -232,7 +238,8 @@ impl<'a> Column<'a> {
         let (at, text) = first.map_or((None, ""), |(at, text)| (Some(at), text));
         let fault = match classify(text) {
             Cell::Unusable(fault) => fault,
-            Cell::Number(_) => Fault::TooLarge,
+            Cell::Number(_) if expected == "numbers" => Fault::TooLarge,
+            Cell::Number(_) => Fault::Text,
             Cell::Text(_) => Fault::Text,
         };
         ColumnFault { at, cell: text.to_string(), fault, expected, cells: cells + self.facts.counts.no_room }
@@ -308,7 +315,7 @@ fn found(facts: &Facts<'_>) -> Decided {
         let kind = if column.numbers == 0 { ColumnKind::Constant } else { ColumnKind::Number };
         return column.numbers(kind, "numbers");
     }
-    if let Some(amounts) = column.amounts(false) {
+    if let Some(amounts) = column.amounts() {
         return amounts;
     }
     if column.numbers > 0 {
@@ -332,7 +339,10 @@ fn mixed(column: &Column<'_>, cells: usize) -> Decided {
     let mostly_text = 2 * column.texts > cells;
     // Levels need every number in writing; numbers beyond the few were not kept in writing.
     let writable = facts.counts.distinct.few_whole(FEW).is_some();
-    if writable && mostly_text {
+    // Measurements among texts (`<0.1`) are no levels.
+    let fraction = |code: usize| matches!(column.entries[code], Entry::Number(v) if v.fract() != 0.0);
+    let fractions: usize = (0..column.entries.len()).filter(|&c| fraction(c)).map(|c| facts.count(c)).sum();
+    if writable && mostly_text && 10 * fractions < cells {
         return texts(column);
     }
     if writable && few && enough && !beyond && facts.counts.no_room == 0 {

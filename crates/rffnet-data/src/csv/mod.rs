@@ -18,6 +18,7 @@ use crate::MAX_COLUMNS;
 use crate::block::Block;
 use crate::cell::{Use, fault_error};
 use crate::collector::{Collector, Declared};
+use crate::dates::Order;
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Asked, Layout, Role, made_up_names};
@@ -208,9 +209,11 @@ fn find_plan(
             | (_, Some(ColumnType::Category { .. } | ColumnType::Boolean | ColumnType::DecimalComma)) => {
                 Reading::Text
             }
-            (asked, of) => {
-                let dates = asked == Some(Asked::Date) || matches!(of, Some(ColumnType::Date { .. }));
-                let numbers = asked == Some(Asked::Numeric) || of == Some(&ColumnType::Number);
+            // A model's columns are written as they were in its fit, whatever this file's would be taken for.
+            (None, Some(ColumnType::Number)) => Reading::Number,
+            (None, Some(&ColumnType::Date { day_first })) => Reading::Date(Order::new(day_first)),
+            (asked, _) => {
+                let (dates, numbers) = (asked == Some(Asked::Date), asked == Some(Asked::Numeric));
                 sampled(&head::sample(rows, i), dates, numbers)
             }
         };

@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 None => return false,
                 Some(b'\n' | b'\r') => self.pass_line_end(),
-                Some(b'#') if self.plan.comments => {
+                Some(b'#') if self.plan.comments && !self.is_row() => {
                     self.at = self.line_end();
                     self.block.comments += 1;
                 }
@@ -197,6 +197,13 @@ impl<'a> Parser<'a> {
                 Some(_) => return true,
             }
         }
+    }
+
+    /// Whether a line that starts with `#` is a row all the same: it has as many cells as the others.
+    fn is_row(&self) -> bool {
+        let line = &self.bytes[self.at..self.line_end()];
+        let delimiters = line.iter().filter(|&&b| b == self.plan.delimiter).count();
+        self.plan.actions.len() > 1 && delimiters + 1 == self.plan.actions.len() && !line.contains(&b'"')
     }
 
     /// Where the current line ends.

@@ -153,7 +153,7 @@ impl OutOfFold {
         let (mut all, mut in_folds, mut by_fold) = (empty.clone(), empty.clone(), vec![empty; FOLDS]);
         for (&cell, &i) in cells.iter().zip(rows) {
             let Some(level) = level(cell, levels) else { continue };
-            let mut add = |sums: &mut Sums| sums.add(groups[level], self.weight[i], self.target(i));
+            let add = |sums: &mut Sums| sums.add(groups[level], self.weight[i], self.target(i));
             add(&mut all);
             if let Some(fold) = by_fold.get_mut(self.fold[i]) {
                 add(&mut in_folds);
