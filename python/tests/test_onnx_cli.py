@@ -167,7 +167,8 @@ def test_any_number_of_rows(tmp_path):
 
 @pytest.mark.parametrize("case", ["default", "skewed"])
 def test_a_row_the_model_would_refuse_is_not_a_number(tmp_path, case):
-    session, new, _, _ = exported(tmp_path, *CASES[case])
+    target, flags, *shape = CASES[case]
+    session, new, _, _ = exported(tmp_path, target, [*flags, "--missing=error"], *shape)
     new[3, 0] = np.nan
     (prediction,) = session.run(None, {"X": new})
     assert np.isnan(prediction[3]) and np.isfinite(np.delete(prediction, 3)).all()
