@@ -324,7 +324,8 @@ impl Choice<'_> {
             {
                 places
             }
-            _ if self.target.is_none() && free.len() == n + 1 => free[..n].to_vec(),
+            // A model with names may have been fitted on a file whose target stood anywhere.
+            _ if !named && self.target.is_none() && free.len() == n + 1 => free[..n].to_vec(),
             _ => {
                 return Err(DataError::column(format!(
                     "{}: the model needs {}, and {} here (matched by position, since {}); give the columns \
