@@ -45,7 +45,7 @@ impl Collector<'_> {
         let unknown = self.encode(&layout, &decisions);
         let mut column = None;
         if let Some(decided) = target {
-            self.notes.extend(decided.note);
+            self.notes.extend(decided.notes);
             column = Some(self.without_gaps(decided.column, &decided.gaps)?);
         }
         self.check_weights(&layout)?;
@@ -135,7 +135,8 @@ impl Collector<'_> {
         let i = layout.target?;
         let name = &layout.names[i];
         let odd = &self.target_odd;
-        let decided = target::decide(&self.target, odd, name, layout.asked(i));
+        let decided =
+            target::decide(&self.target, odd, name, layout.asked(i), self.options.drop_missing_target);
         let fault = match decided {
             Err(fault) => fault,
             Ok(decided) if decided.gaps.is_empty() || self.options.drop_missing_target => {

@@ -19,6 +19,7 @@ use crate::column::number_text;
 use crate::error::{DataError, shown};
 use crate::input::Input;
 use crate::layout::{Layout, Role};
+use crate::options::ReadOptions;
 use crate::packed::{Packed, PackedWide};
 
 use line::{Scalar, each_pair};
@@ -45,7 +46,7 @@ fn read_blocks(mut input: Input<'_>, collector: &mut Collector<'_>, size: usize)
         )));
     }
     let layout = collector.begin(&source, keys, true)?;
-    let parser = Parser::new(&layout);
+    let parser = Parser::new(&layout, collector.options);
     let (mut rows_before, mut lines_before) = (0, 0);
     while texts.last().is_some_and(|text| !text.is_empty()) {
         while texts.len() < 2 * rayon::current_num_threads() {
@@ -160,10 +161,12 @@ struct Parser {
     columns: HashMap<String, usize>,
     /// The columns of the file that are inputs, in the order of the table.
     inputs: Vec<usize>,
+    /// Whether each input is a category.
+    categories: Vec<bool>,
 }
 
 impl Parser {
-    fn new(layout: &Arc<Layout>) -> Self {
+    fn new(layout: &Arc<Layout>, options: &ReadOptions) -> Self {
         let columns = layout.names.iter().enumerate().map(|(i, name)| (name.clone(), i)).collect();
         let mut inputs = vec![0; layout.inputs.len()];
         for (i, role) in layout.roles.iter().enumerate() {
@@ -171,7 +174,8 @@ impl Parser {
                 inputs[k] = i;
             }
         }
-        Parser { layout: layout.clone(), columns, inputs }
+        let categories = inputs.iter().map(|&i| layout.is_category(i, options)).collect();
+        Parser { layout: layout.clone(), columns, inputs, categories }
     }
 
     fn parse(&self, text: &[u8]) -> Result<Block, LineFault> {
@@ -211,6 +215,9 @@ impl Parser {
                 Scalar::Gap => block.gap(k, "null", at),
                 Scalar::Text(text) => block.text(k, text, at),
                 Scalar::Boolean(value) => block.text(k, truth(*value), at),
+                number @ (Scalar::Whole(_) | Scalar::Number(_)) if self.categories[k] => {
+                    block.text(k, &number.to_string(), at)
+                }
                 Scalar::Whole(value) => Packed::number(*value as f32),
                 Scalar::Number(value) => {
                     let narrow = cell::input_number(*value);

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use rffnet::ColumnType;
 use rffnet::text::plural;
 
 use crate::block::Shape;
@@ -50,6 +51,17 @@ impl Layout {
     /// What a user said about a column of the file.
     pub(crate) fn asked(&self, column: usize) -> Option<Asked> {
         self.asked.get(column).copied().flatten()
+    }
+
+    /// Whether the cells of a column of the file are the levels of a category, since a user or a model says so. A reader
+    /// keeps these as they are written, numbers too: as floats, long ones would become one.
+    pub(crate) fn is_category(&self, column: usize, options: &ReadOptions) -> bool {
+        let &Role::Input(k) = &self.roles[column] else { return false };
+        let of = match &options.select {
+            Select::Named { types, .. } => types.get(k),
+            Select::All => None,
+        };
+        self.asked(column) == Some(Asked::Categorical) || matches!(of, Some(ColumnType::Category { .. }))
     }
 
     /// The shape of blocks of this file's rows.
@@ -312,7 +324,8 @@ impl Choice<'_> {
             {
                 places
             }
-            _ if self.target.is_none() && free.len() == n + 1 => free[..n].to_vec(),
+            // A model with names may have been fitted on a file whose target stood anywhere.
+            _ if !named && self.target.is_none() && free.len() == n + 1 => free[..n].to_vec(),
             _ => {
                 return Err(DataError::column(format!(
                     "{}: the model needs {}, and {} here (matched by position, since {}); give the columns \

@@ -54,7 +54,8 @@ pub struct ReadOptions {
     /// Whether inputs may have gaps: cells that are empty or hold `?`, `.`, `-`, `NaN` or `#N/A`, and in columns of numbers
     /// `NA`, `N/A`, `none` and `null`, letter case aside. They become NaN.
     pub missing: bool,
-    /// Whether rows without a target are dropped, rather than being an error.
+    /// Whether rows without a target are dropped, rather than being an error. Then `NA`, `N/A`, `none` and `null` are gaps
+    /// in a target of texts, too, however common they are.
     pub drop_missing_target: bool,
     /// The number of columns of a LIBSVM file, which cannot tell it by itself.
     pub columns: Option<usize>,

@@ -23,7 +23,13 @@ pub(crate) fn match_columns(
     has_names: bool,
     options: &ReadOptions,
 ) -> Result<Layout, DataError> {
-    let places = if first.has_names && has_names {
+    if first.has_names != has_names {
+        let (with, without) = if has_names { (source, first_source) } else { (first_source, source) };
+        return Err(DataError::column(format!(
+            "{without}: the columns have no names, but those of {with} have; give all files a header, or none"
+        )));
+    }
+    let places = if has_names {
         places_by_name((first_source, first), source, &names, options)?
     } else if names.len() == first.names.len() {
         (0..names.len()).map(Some).collect()

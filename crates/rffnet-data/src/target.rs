@@ -1,9 +1,12 @@
 //! The target, decided from all of its cells: numbers, or classes.
 
+use rffnet::text::plural;
+
 use crate::amounts;
 use crate::block::OddCells;
 use crate::cell::{Cell, Fault, classify};
 use crate::column::{Column, number_text};
+use crate::error::shown;
 use crate::facts::{Counts, Facts};
 use crate::infer::ColumnFault;
 use crate::layout::Asked;
@@ -17,7 +20,7 @@ pub(crate) struct Decided {
     pub(crate) column: Column,
     /// Rows without a target, in their order. The column has some value for them.
     pub(crate) gaps: Vec<usize>,
-    pub(crate) note: Option<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What becomes of each text.
@@ -29,12 +32,13 @@ enum Value {
 }
 
 /// Numbers if all are; classes if texts are among few whole numbers, or are most. A few texts among many numbers are
-/// mistakes.
+/// mistakes. Rows without a target may be `droppable`: then every word for a gap is one.
 pub(crate) fn decide(
     cells: &[PackedWide],
     odd: &OddCells,
     name: &str,
     asked: Option<Asked>,
+    droppable: bool,
 ) -> Result<Decided, ColumnFault> {
     let mut counts = Counts::default();
     cells.iter().for_each(|cell| counts.add(cell.get()));
@@ -79,10 +83,12 @@ pub(crate) fn decide(
     let mixed = (facts.counts.numbers > 0).then(|| {
         format!(
             "the target holds numbers and texts such as '{}', and is read as classes",
-            crate::error::shown(odd.texts.get(left.first().map_or(0, |&c| c as u32)))
+            shown(odd.texts.get(left.first().map_or(0, |&c| c as u32)))
         )
     });
-    Ok(Decided { note: mixed.filter(|_| !classes), ..labels(cells, &facts) })
+    let mut decided = labels(cells, &facts, droppable);
+    decided.notes.extend(mixed.filter(|_| !classes));
+    Ok(decided)
 }
 
 fn value(text: &str) -> Value {
@@ -134,12 +140,12 @@ fn numbers(cells: &[PackedWide], values: &[Value]) -> Decided {
         },
     };
     let column = Column::Numbers(cells.iter().enumerate().map(number).collect());
-    Decided { column, gaps, note: None }
+    Decided { column, gaps, notes: Vec::new() }
 }
 
-/// Classes by their texts; a word for a gap is a class if it is common.
-fn labels(cells: &[PackedWide], facts: &Facts<'_>) -> Decided {
-    let common = |code: usize| facts.count(code) >= 2 && 100 * facts.count(code) >= facts.rows;
+/// Classes by their texts; a word for a gap is a class if it is common and rows without a target are not to be dropped.
+fn labels(cells: &[PackedWide], facts: &Facts<'_>, droppable: bool) -> Decided {
+    let common = |code: usize| !droppable && facts.count(code) >= 2 && 100 * facts.count(code) >= facts.rows;
     let is_gap = |code: usize, text: &str| matches!(value(text), Value::Gap) && !common(code);
     let numbers = facts.counts.distinct.few_whole(FEW).unwrap_or_default();
     let mut others: Vec<f64> = Vec::new();
@@ -171,7 +177,15 @@ fn labels(cells: &[PackedWide], facts: &Facts<'_>) -> Decided {
         gaps.extend(code.is_none().then_some(row));
         codes.push(code.unwrap_or(0));
     }
-    Decided { column: Column::Text { levels, codes }, gaps, note: None }
+    let words = facts.entries().filter(|(code, text)| matches!(value(text), Value::Gap) && common(*code));
+    let notes = words.map(|(code, text)| {
+        format!(
+            "the target holds '{}' in {}, which is taken for a class; --drop-missing-target drops such rows",
+            shown(text),
+            plural(facts.count(code), "row")
+        )
+    });
+    Decided { column: Column::Text { levels, codes }, gaps, notes: notes.collect() }
 }
 
 #[cfg(test)]
@@ -189,7 +203,7 @@ mod tests {
                 cell.parse().map_or_else(|_| PackedWide::text(odd.text(cell, at)), PackedWide::number)
             })
             .collect();
-        let decided = decide(&packed, odd.get().unwrap_or(&OddCells::default()), "y", None);
+        let decided = decide(&packed, odd.get().unwrap_or(&OddCells::default()), "y", None, false);
         decided.map(|d| d.column).map_err(|fault| format!("{:?}: {}", fault.at.map(|at| at.row), fault.cell))
     }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use rffnet::ColumnType;
-use rffnet_data::{Column, ReadOptions, Table, read_from};
+use rffnet_data::{Column, ReadOptions, Select, Table, read_from};
 
 fn table(text: &str, target: Option<&str>) -> Result<Table, String> {
     let options = ReadOptions { target: target.map(Into::into), missing: true, ..ReadOptions::default() };
@@ -53,6 +53,27 @@ fn ids_keep_their_digits() {
     let table = read_from(text.as_bytes(), "t.jsonl", &options).unwrap();
     assert_eq!(table.kept, [("id".to_string(), vec!["9007199254740993".to_string(), "5".to_string()])]);
     assert_eq!(table.names, ["x"]);
+}
+
+#[test]
+fn numbers_as_levels_keep_their_digits() {
+    // As floats of 32 bits, neighbours would be one.
+    let account = |i: usize| (1_u64 << 25) + i as u64;
+    let large = |i: usize| (1_u64 << 63) + i as u64;
+    let text: String = (0..60)
+        .map(|i| format!("{{\"account\": {}, \"large\": {}, \"x\": {i}}}\n", account(i % 30), large(i % 30)))
+        .collect();
+    let columns = vec!["account".into(), "large".into()];
+    let fit = ReadOptions { categorical: columns, ..ReadOptions::default() };
+    let table = read_from(text.as_bytes(), "t.jsonl", &fit).unwrap();
+    let levels = |number: &dyn Fn(usize) -> u64| (0..30).map(|i| number(i).to_string()).collect::<Vec<_>>();
+    assert_eq!(table.types[0].levels().unwrap(), levels(&account));
+    assert_eq!(table.types[1].levels().unwrap(), levels(&large));
+    assert_eq!(table.row(31), [1.0, 1.0, 31.0]);
+    let select = Select::Named { names: table.names.clone(), named: true, types: table.types.clone() };
+    let again = ReadOptions { select, ..ReadOptions::default() };
+    let again = read_from(text.as_bytes(), "t.jsonl", &again).unwrap();
+    assert_eq!((again.x, again.unknown), (table.x, Vec::new()));
 }
 
 #[test]

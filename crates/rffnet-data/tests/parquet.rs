@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use rffnet::ColumnType;
-use rffnet_data::{Column, ReadOptions, Table, Values, read, read_from, write_parquet};
+use rffnet_data::{Column, ReadOptions, Select, Table, Values, read, read_from, write_parquet};
 
 const ROWS: usize = 60;
 /// 2024-01-01 in days since the beginning of 2000.
@@ -103,6 +103,43 @@ fn text_targets_weights_and_kept_columns() {
     assert_eq!(table.kept[0].1[0], "9223372036854775808");
     assert_eq!(table.kept[1].1[..4], ["0", "1000000007", "2000000014", "4000000028"]);
     assert_eq!(table.kept[2].1[0], "low");
+}
+
+#[test]
+fn numbers_as_levels_keep_their_digits() {
+    // As floats of 32 bits, neighbours would be one.
+    let account = |i: usize| f64::from(1 << 25) + (i % 30) as f64;
+    let accounts: Vec<f64> = (0..ROWS).map(account).collect();
+    let x = vec![0.5; ROWS];
+    let mut bytes = Vec::new();
+    write_parquet(&[("account", Values::Numbers(&accounts)), ("x", Values::Numbers(&x))], &mut bytes)
+        .unwrap();
+    let fit = ReadOptions { categorical: vec!["account".into()], ..options(None) };
+    let table = read_from(&bytes[..], "t.parquet", &fit).unwrap();
+    let levels: Vec<String> = (0..30).map(|i| account(i).to_string()).collect();
+    assert_eq!(table.types[0].levels().unwrap(), levels);
+    assert_eq!((table.row(0)[0], table.row(31)[0]), (0.0, 1.0));
+    let again = read_from(&bytes[..], "t.parquet", &fitted(&table)).unwrap();
+    assert_eq!((again.x, again.unknown), (table.x, Vec::new()));
+
+    let fit =
+        ReadOptions { categorical: ["i64", "u64", "truth"].map(Into::into).to_vec(), ..options(Some("y")) };
+    let table = read(&fixture("types"), &fit).unwrap();
+    let levels = |name: &str| {
+        table.types[table.names.iter().position(|n| n == name).unwrap()].levels().unwrap().to_vec()
+    };
+    assert_eq!(levels("i64").len(), ROWS - (0..ROWS).filter(|&i| gap(i)).count());
+    assert!(levels("i64").contains(&"58000000406".to_string()));
+    assert_eq!((levels("u64").len(), levels("u64")[1].as_str()), (ROWS, "9223372036854775809"));
+    assert_eq!(levels("truth"), ["false", "true"]);
+    let again = read(&fixture("types"), &fitted(&table)).unwrap();
+    assert!(again.unknown.is_empty() && again.gaps == table.gaps, "{:?}", again.unknown);
+}
+
+/// What a model that was fitted on a table reads.
+fn fitted(table: &Table) -> ReadOptions {
+    let select = Select::Named { names: table.names.clone(), named: true, types: table.types.clone() };
+    ReadOptions { select, ..options(None) }
 }
 
 #[test]

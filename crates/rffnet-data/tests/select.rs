@@ -66,7 +66,9 @@ fn by_position_without_names() {
     let two = model(&["a", "b"], true);
     let table = read("1,2\n3,4\n", &two).unwrap();
     assert_eq!((table.x.as_slice(), target(&table)), (&[1.0, 2.0, 3.0, 4.0][..], None));
-    let table = read("1,2,9\n3,4,8\n", &two).unwrap();
+    // Which of three columns is the target is not known.
+    fails("1,2,9\n3,4,8\n", &two, &["the model needs 2 input columns, and there are 3 here"]);
+    let table = read("1,2,9\n3,4,8\n", &with_target(two.clone(), "3")).unwrap();
     assert_eq!((table.x.as_slice(), target(&table)), (&[1.0, 2.0, 3.0, 4.0][..], Some(&[9.0, 8.0][..])));
     let table = read("9,1,2\n8,3,4\n", &with_target(model(&["a", "b"], true), "1")).unwrap();
     assert_eq!((table.x.as_slice(), target(&table)), (&[1.0, 2.0, 3.0, 4.0][..], Some(&[9.0, 8.0][..])));

@@ -64,6 +64,17 @@ fn files_without_names_match_by_position() {
 }
 
 #[test]
+fn names_in_some_files_only() {
+    let folder = folder(&[("a.csv", "x,z,y\n1.5,2.5,0\n3.5,4.5,1\n"), ("b.csv", "4.5,5.5,1\n2.5,3.5,0\n")]);
+    let expected =
+        "b.csv: the columns have no names, but those of a.csv have; give all files a header, or none";
+    assert_eq!(all(&folder, &["a.csv", "b.csv"]).unwrap_err(), expected);
+    let paths = ["b.csv", "a.csv"].map(|name| folder.path().join(name).to_str().unwrap().to_string());
+    let error = read_all(&paths, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.ends_with("give all files a header, or none"), "{error}");
+}
+
+#[test]
 fn sentences() {
     let folder = folder(&[
         ("a.csv", "x,z,y\n1,2,0\n3,4,1\n"),

@@ -379,3 +379,18 @@ fn dates_and_commas_are_read_as_in_the_fit() {
         (ColumnType::DecimalComma, &[1.5, 2.0, 2.125, 3.0][..])
     );
 }
+
+#[test]
+fn words_for_gaps_in_a_text_target() {
+    let text = format!("x,y\n{}", "1,yes\n2,NA\n3,no\n".repeat(10));
+    let options = ReadOptions { target: Some("y".into()), ..ReadOptions::default() };
+    let table = read_from(text.as_bytes(), "t.csv", &options).unwrap();
+    assert_eq!(table.rows, 30);
+    let note = "the target holds 'NA' in 10 rows, which is taken for a class";
+    assert!(table.notes.iter().any(|n| n.starts_with(note)), "{:?}", table.notes);
+    let options = ReadOptions { drop_missing_target: true, ..options };
+    let table = read_from(text.as_bytes(), "t.csv", &options).unwrap();
+    let Some(Column::Text { levels, codes }) = &table.target else { panic!("{:?}", table.target) };
+    assert_eq!((levels.as_slice(), codes.len()), (&["no".to_string(), "yes".to_string()][..], 20));
+    assert_eq!(table.notes, ["10 rows without a target are dropped"]);
+}

@@ -190,8 +190,9 @@ pub(crate) fn is_header(records: &[Record]) -> bool {
     is_numeric_header(first, rows)
 }
 
-/// Whether a first record with text in it is one of the rows: text and numbers stand in the same places as below, and it is
-/// mostly decimal fractions, which nobody uses as names, or its texts come up again in their columns.
+/// Whether a first record with text in it is one of the rows: text and numbers stand in the same places as below, and it
+/// holds a decimal fraction, which nobody uses as a name, or is mostly numbers that are no names, or its texts come up
+/// again in their columns.
 fn like_the_rows(first: &Record, rows: &[Record]) -> bool {
     let Some(second) = rows.first() else { return false };
     let alike = first.cells.len() == second.cells.len()
@@ -203,13 +204,33 @@ fn like_the_rows(first: &Record, rows: &[Record]) -> bool {
     if !alike {
         return false;
     }
-    let fractions = first.cells.iter().filter(|cell| number(cell).is_some_and(|v| v.fract() != 0.0)).count();
-    if 2 * fractions > first.cells.len() {
+    let of_numbers = |i: usize| {
+        let mut cells = rows.iter().filter_map(|row| row.cells.get(i)).filter(|cell| !words::is_gap(cell));
+        cells.all(|cell| number(cell).is_some() || decimal_comma(cell) || words::may_be_gap(cell))
+    };
+    let numbers: Vec<f64> = first
+        .cells
+        .iter()
+        .enumerate()
+        .filter_map(|(i, cell)| number(cell).filter(|_| of_numbers(i)))
+        .collect();
+    let mostly = 2 * numbers.len() > first.cells.len() && rows.len() > 1;
+    if numbers.iter().any(|v| v.fract() != 0.0) || (mostly && !may_be_names(&numbers)) {
         return true;
     }
     let mut texts = first.cells.iter().enumerate().filter(|(_, cell)| is_text(cell));
     let again = |(i, cell): (usize, &String)| rows.iter().any(|row| row.cells.get(i) == Some(cell));
     rows.len() > 2 && texts.all(again)
+}
+
+/// Whether whole numbers may be the names of columns: years, or numbers that count up in equal steps.
+fn may_be_names(numbers: &[f64]) -> bool {
+    let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    let years = numbers.iter().all(|v| (1800.0..2200.0).contains(v));
+    let steps: Vec<f64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // Two numbers always have equal steps.
+    let even = steps.iter().all(|step| *step == steps[0]) && (steps.len() > 1 || steps == [1.0]);
+    ascending && (years || even)
 }
 
 /// Whether a first record of numbers is a header: whole numbers that count up, or that stand over texts or fractions.
@@ -297,6 +318,11 @@ mod tests {
         assert!(!header(
             "39,State-gov,13,<=50K\n50,Private,13,>50K\n38,State-gov,9,<=50K\n20,Private,7,<=50K\n"
         ));
+        assert!(!header("44,Zoe,23,0.5\n31,Ann,12,0.25\n52,Bob,7,1\n"));
+        assert!(!header("44,Zoe,23\n31,Ann,12\n52,Bob,7\n"));
+        assert!(header("country,2019,2020\nFrance,5,6\nSpain,7,8\n"));
+        assert!(header("country,2000,2010,2015\nFrance,5,6,7\nSpain,7,8,9\n"));
+        assert!(header("name,400,402,404\na,5,6,7\nb,7,8,9\n"));
         assert!(!header("p,x,x\ne,x,s\np,s,x\np,x,x\n"));
     }
 

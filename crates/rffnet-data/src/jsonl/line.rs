@@ -14,7 +14,7 @@ pub(super) enum Scalar {
     Gap,
     Number(f64),
     /// A number that must keep its digits where it is kept as text: an id, say.
-    Whole(i64),
+    Whole(i128),
     Text(String),
     Boolean(bool),
 }
@@ -148,11 +148,11 @@ impl<'de> Visitor<'de> for ScalarSeed {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Some(i64::try_from(value).map_or(Scalar::Number(value as f64), Scalar::Whole)))
+        Ok(Some(Scalar::Whole(value.into())))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Some(Scalar::Whole(value)))
+        Ok(Some(Scalar::Whole(value.into())))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {

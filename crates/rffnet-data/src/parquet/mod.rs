@@ -7,6 +7,7 @@
 mod column;
 mod damage;
 mod encoding;
+mod input;
 mod page;
 mod schema;
 mod source;
@@ -100,7 +101,7 @@ fn read_source(
         )));
     }
     let leaves: Vec<Option<Leaf>> = fields.into_iter().map(|field| field.leaf.ok()).collect();
-    let mut windows = Windows::new(name, source, &layout, &leaves);
+    let mut windows = Windows::new(name, source, &layout, &leaves, collector.options);
     windows.declare(collector);
     for group in metadata.row_groups() {
         windows.read_group(group, end, collector)?;

@@ -5,17 +5,19 @@ use std::sync::{Mutex, PoisonError};
 use parquet::file::metadata::RowGroupMetaData;
 use rayon::prelude::*;
 
-use crate::block::{Block, Odd};
+use crate::block::Block;
 use crate::cell::{self, At, Cell, Fault, Use, fault_error};
 use crate::collector::{Collector, Declared};
 use crate::dates::Order;
 use crate::error::{DataError, shown};
 use crate::layout::{Layout, Role};
 use crate::names::shell;
-use crate::packed::{NO_ROOM, Packed, PackedWide, Unpacked};
+use crate::options::ReadOptions;
+use crate::packed::{Packed, PackedWide, Unpacked};
 
 use super::column::{Buffers, ColumnReader};
 use super::damage::{Damage, damaged};
+use super::input::{Codes, Fail, Input, Used};
 use super::schema::{Leaf, Meaning};
 use super::source::Source;
 
@@ -24,20 +26,13 @@ const WINDOW_CELLS: usize = 1 << 20;
 /// Cells that are put together by one thread at a time: small enough for the cache of a core.
 const TILE_CELLS: usize = 1 << 13;
 
-/// A column of the file that is read for one purpose.
-struct Used<V> {
-    /// Its place in the file.
-    column: usize,
-    reader: ColumnReader<V>,
-}
-
 /// Reads the row groups of a file.
 pub(super) struct Windows<'a> {
     name: &'a str,
     source: &'a Source,
     layout: &'a Layout,
     /// In the order of the table.
-    inputs: Vec<Used<Packed>>,
+    inputs: Vec<Input>,
     target: Option<Used<PackedWide>>,
     weight: Option<Used<PackedWide>>,
     kept: Vec<Used<String>>,
@@ -52,11 +47,16 @@ impl<'a> Windows<'a> {
         source: &'a Source,
         layout: &'a Layout,
         leaves: &[Option<Leaf>],
+        options: &ReadOptions,
     ) -> Self {
         fn used<V: super::value::Value>(column: usize, leaves: &[Option<Leaf>]) -> Option<Used<V>> {
             let leaf = leaves.get(column).copied().flatten()?;
             Some(Used { column, reader: ColumnReader::new(leaf) })
         }
+        let input = |column: usize| {
+            let leaf = leaves.get(column).copied().flatten()?;
+            Some(Input::new(column, leaf, layout.is_category(column, options)))
+        };
         let mut places = vec![0; layout.inputs.len()];
         for (column, role) in layout.roles.iter().enumerate() {
             if let Role::Input(k) = *role {
@@ -70,7 +70,7 @@ impl<'a> Windows<'a> {
             name,
             source,
             layout,
-            inputs: places.into_iter().filter_map(|column| used(column, leaves)).collect(),
+            inputs: places.into_iter().filter_map(input).collect(),
             target: layout.target.and_then(|column| used(column, leaves)),
             weight: layout.weight.and_then(|column| used(column, leaves)),
             kept: kept.into_iter().filter_map(|(_, column)| used(column, leaves)).collect(),
@@ -82,7 +82,8 @@ impl<'a> Windows<'a> {
     /// Tells the collector which columns are booleans and dates.
     pub(super) fn declare(&self, collector: &mut Collector<'_>) {
         for (k, input) in self.inputs.iter().enumerate() {
-            match input.reader.leaf.meaning {
+            let Input::Cells(used) = input else { continue };
+            match used.reader.leaf.meaning {
                 Meaning::Boolean => collector.declare(k, Declared::Boolean),
                 Meaning::Day | Meaning::Timestamp { .. } | Meaning::Time { .. } | Meaning::Int96 => {
                     collector.declare(k, Declared::Date(Order::MonthFirst));
@@ -122,10 +123,10 @@ impl<'a> Windows<'a> {
         let (name, layout) = (self.name, self.layout);
         let chunk =
             |used: &Leaf| group.columns().get(used.place).ok_or_else(|| damaged("a row group lacks it"));
-        for Used { column, reader } in &mut self.inputs {
-            chunk(&reader.leaf)
-                .and_then(|chunk| reader.begin(chunk, rows, end))
-                .map_err(|d| broken(name, layout, *column, d))?;
+        for input in &mut self.inputs {
+            chunk(input.leaf())
+                .and_then(|chunk| input.begin(chunk, rows, end))
+                .map_err(|d| broken(name, layout, input.column(), d))?;
         }
         for Used { column, reader } in self.target.iter_mut().chain(&mut self.weight) {
             chunk(&reader.leaf)
@@ -151,7 +152,7 @@ impl<'a> Windows<'a> {
             .map(|(input, odd)| with_buffers(spare, |buffers| input.read(rows, source, buffers, odd)))
             .collect();
         for (input, read) in self.inputs.iter().zip(read) {
-            read.map_err(|fail| self.error(input.column, fail))?;
+            read.map_err(|fail| self.error(input.column(), fail))?;
         }
         put_together(&self.inputs, rows, &mut block.cells);
         self.read_others(rows, &mut block)?;
@@ -235,76 +236,8 @@ fn broken(name: &str, layout: &Layout, column: usize, damage: Damage) -> DataErr
     ))
 }
 
-/// Why a column cannot be read on.
-enum Fail {
-    Damage(Damage),
-    /// In this row of the window.
-    Infinite(usize),
-}
-
-impl Used<Packed> {
-    /// Reads the column's part of a window. Codes of texts become those of the block.
-    fn read(
-        &mut self,
-        rows: usize,
-        source: &Source,
-        buffers: &mut Buffers,
-        odd: &mut Odd,
-    ) -> Result<(), Fail> {
-        self.reader.take(rows, source, buffers).map_err(Fail::Damage)?;
-        let at = |row: usize| At { row: row as u64 + 1, line: None };
-        if matches!(self.reader.leaf.meaning, Meaning::Text | Meaning::Uuid) {
-            let (cells, texts) = self.reader.taken_with_texts();
-            let mut codes = Codes::new(texts.len());
-            for (row, cell) in cells.iter_mut().enumerate() {
-                match cell.get() {
-                    Unpacked::Text(code) => {
-                        *cell = Packed::text(codes.find(code, || odd.text(texts.get(code), at(row))))
-                    }
-                    _ => odd.gap("", at(row)),
-                }
-            }
-            return Ok(());
-        }
-        let cells = self.reader.taken();
-        // Most columns are done with this count, which is one pass of vector instructions.
-        let odd_cells = cells.iter().filter(|cell| !cell.float().is_finite()).count();
-        if odd_cells == 0 {
-            return Ok(());
-        }
-        if let Some(row) = cells.iter().position(|cell| cell.float().is_infinite()) {
-            return Err(Fail::Infinite(row));
-        }
-        if let Some(first) = cells.iter().position(|&cell| cell == Packed::GAP) {
-            odd.gap("", at(first));
-            odd.get_mut().gaps += odd_cells - 1;
-        }
-        Ok(())
-    }
-}
-
-/// The codes that a column's texts have in a block, found as they come up.
-struct Codes(Vec<u32>);
-
-impl Codes {
-    const OPEN: u32 = u32::MAX;
-
-    fn new(texts: usize) -> Self {
-        Codes(vec![Self::OPEN; texts])
-    }
-
-    fn find(&mut self, code: u32, new: impl FnOnce() -> u32) -> u32 {
-        // All texts beyond the most that a column may have share a code.
-        let Some(slot) = self.0.get_mut(code as usize).filter(|_| code < NO_ROOM) else { return NO_ROOM };
-        if *slot == Self::OPEN {
-            *slot = new();
-        }
-        *slot
-    }
-}
-
 /// Turns columns into rows, tile by tile.
-fn put_together(inputs: &[Used<Packed>], rows: usize, cells: &mut Vec<Packed>) {
+fn put_together(inputs: &[Input], rows: usize, cells: &mut Vec<Packed>) {
     let columns = inputs.len();
     if columns == 0 {
         return;
@@ -314,7 +247,7 @@ fn put_together(inputs: &[Used<Packed>], rows: usize, cells: &mut Vec<Packed>) {
     cells.par_chunks_mut(tile * columns).enumerate().for_each(|(i, out)| {
         let first = i * tile;
         for (k, input) in inputs.iter().enumerate() {
-            let values = &input.reader.taken()[first..];
+            let values = &input.cells()[first..];
             for (slot, &value) in out[k..].iter_mut().step_by(columns).zip(values) {
                 *slot = value;
             }
