@@ -3,6 +3,8 @@
 use rffnet::{Missing, Model};
 use rffnet_data::{ColumnRef, ErrorKind, ReadOptions, Select, Simulated, Table};
 
+use crate::cli::Globals;
+use crate::columns::lacking;
 use crate::failure::Failure;
 use crate::text::listed;
 
@@ -27,6 +29,12 @@ pub(crate) fn read_with_target(paths: &[String], options: &ReadOptions) -> Resul
             table.source
         ))),
     }
+}
+
+/// Says what was decided while reading the rows for a model, and what they lack.
+pub(crate) fn tell(table: &Table, globals: &Globals) {
+    table.notes.iter().for_each(|note| globals.tell(format_args!("note: {note}")));
+    lacking(table).iter().for_each(|sentence| globals.tell(sentence));
 }
 
 /// How to read a file for `model`: its columns, in its order, with gaps if it knows what to do with them.

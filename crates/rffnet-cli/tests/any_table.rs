@@ -203,6 +203,19 @@ fn gaps_and_unknown_levels_are_counted() {
     assert!(!refused.stderr.contains("--missing"), "{}", refused.stderr);
 }
 
+#[test]
+fn what_the_reader_decided_is_said_by_every_command() {
+    let folder = Folder::new();
+    let rows: String = (0..60).map(|i| format!("{}.5,{}.25\n", i, i * i % 17)).collect();
+    folder.write("a.csv", format!("# made by hand\na,y\n{rows}"));
+    folder.ok(&format!("fit a.csv -t y {SMALL} -q -o m.rffnet"));
+    for command in ["predict", "eval", "select"] {
+        let run = folder.run(&format!("{command} m.rffnet a.csv")).ok();
+        assert!(run.stderr.contains("note: "), "{command}: {}", run.stderr);
+        assert_eq!(folder.run(&format!("{command} m.rffnet a.csv -q")).ok().stderr, "", "{command}");
+    }
+}
+
 /// Ten visits of each of 30 patients, in turn: the cost is the patient's own and has nothing to do with the columns.
 fn visits() -> String {
     let mut text = "patient,day,dose,cost\n".to_string();

@@ -10,11 +10,10 @@ use rffnet_data::{ColumnRef, ReadOptions, Table, Values, csv_cell, write_parquet
 use serde::Serialize;
 
 use crate::cli::Globals;
-use crate::columns::lacking;
 use crate::failure::{Failure, in_file};
 use crate::options::CsvOptions;
 use crate::output::Destination;
-use crate::read::for_model;
+use crate::read::{for_model, tell};
 use crate::text::exact;
 
 const EXAMPLES: &str = "\
@@ -90,7 +89,7 @@ impl Predict {
             Some(id) if !self.keep.contains(id) => Failure::from(error).with_flag(id, "--keep", "--id"),
             _ => error.into(),
         })?;
-        lacking(&table).iter().for_each(|sentence| globals.tell(sentence));
+        tell(&table, globals);
         let predicted = self.predicted(&model, table.matrix()?).map_err(in_file(&table.source))?;
         destination.write(|out| match (globals.json, parquet) {
             (true, _) => predicted.json(&table, out),
