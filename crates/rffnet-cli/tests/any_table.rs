@@ -272,6 +272,8 @@ fn groups_and_the_order_of_time_are_respected() {
     };
     refused("--group patient --time", 2, &["--time"]);
     refused("--group cost", 2, &["--group cannot be the column of --target"]);
+    refused("--group 4", 1, &["'cost' is the target and cannot be the column of --group; name another"]);
+    refused("--group 4 --ignore day", 1, &["'cost' is the target", "or name another column for --group"]);
     refused("--group nosuch", 1, &["no column 'nosuch'"]);
     refused("--time patient", 1, &["row 1 holds 'p0' in column 'patient' of --time"]);
     folder.write("one.csv", "g,a,y\n".to_string() + &"k,1,2\nk,2,3\n".repeat(20));
