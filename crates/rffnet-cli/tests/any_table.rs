@@ -149,6 +149,10 @@ fn several_files_are_one_table() {
     let whole = fit("all.csv");
     assert!(fit("part-1.csv part-2.csv") == whole);
     assert!(fit("part-*.csv") == whole);
+    for (data, named) in [("part-1.csv part-2.csv", "part-1.csv and 1 more"), ("part-*.csv", "part-*.csv")] {
+        let said = folder.ok(&format!("fit {data} -t price {SMALL} -q"));
+        assert!(said.starts_with(&format!("data        {named}: 120 rows")), "{said}");
+    }
     let predicted = folder.ok("predict m.rffnet all.csv");
     assert_eq!(folder.ok("predict m.rffnet part-1.csv part-2.csv"), predicted);
     folder.run(&format!("fit nosuch-*.csv -t price {SMALL} -q")).refused(1, &["nosuch-*.csv"]);

@@ -13,7 +13,7 @@ use crate::cli::Globals;
 use crate::failure::{Failure, in_file};
 use crate::options::CsvOptions;
 use crate::output::Destination;
-use crate::read::{for_model, tell};
+use crate::read::{for_model, read_files, tell};
 use crate::text::exact;
 
 const EXAMPLES: &str = "\
@@ -85,7 +85,7 @@ impl Predict {
             keep: self.id.iter().chain(&self.keep).cloned().collect(),
             ..for_model(&model)
         });
-        let table = rffnet_data::read_all(&self.data, &options).map_err(|error| match &self.id {
+        let table = read_files(&self.data, &options).map_err(|error| match &self.id {
             Some(id) if !self.keep.contains(id) => Failure::from(error).with_flag(id, "--keep", "--id"),
             _ => error.into(),
         })?;
