@@ -92,9 +92,17 @@ impl ApartOptions {
     }
 
     /// With the flag in the place of `--ignore`, by which the reader knows the column.
-    pub(crate) fn named(&self, failure: Failure) -> Failure {
+    pub(crate) fn named(&self, failure: Failure, columns: &ColumnOptions) -> Failure {
         let Some((column, flag)) = self.column() else { return failure };
-        failure.with_flag(column, "--ignore", flag)
+        let failure = failure.with_flag(column, "--ignore", flag);
+        // The column may be the target or the weight by its position; with --ignore, either flag may have named it.
+        let reader = "cannot be left out; drop it from --ignore";
+        let words = if columns.ignores() {
+            format!("{reader}, or name another column for {flag}")
+        } else {
+            format!("cannot be the column of {flag}; name another")
+        };
+        failure.replaced(reader, &words)
     }
 
     /// The rows, in the order of time if there is a column of it, and how they are held out.

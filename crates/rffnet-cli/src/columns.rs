@@ -1,6 +1,6 @@
 //! The columns of a file or of a model: what each holds and what is done with it.
 
-use rffnet::{ColumnType, Encoder, Model};
+use rffnet::{ColumnEncoder, ColumnType, Encoder, Model};
 use rffnet_data::{ColumnKind, ColumnReport, Table};
 use serde::Serialize;
 
@@ -23,6 +23,9 @@ pub(crate) struct ColumnEntry {
     gaps: Option<usize>,
     levels: Option<usize>,
     used: bool,
+    /// Whether an input of its own tells its gaps apart.
+    #[serde(skip)]
+    gap_indicator: bool,
     /// Why it is not an input.
     #[serde(skip)]
     left_out: &'static str,
@@ -30,37 +33,40 @@ pub(crate) struct ColumnEntry {
 
 /// The columns of a file beside the target and the weight; `encoder` is of the table's inputs.
 pub(crate) fn of_table(table: &Table, encoder: &Encoder) -> Vec<ColumnEntry> {
-    let mut encodings = encoder.columns().iter().map(rffnet::ColumnEncoder::describe);
+    let mut encoders = encoder.columns().iter();
     if table.report.is_empty() {
         let gaps = gaps(table);
-        let columns = table.names.iter().zip(encodings).enumerate();
+        let columns = table.names.iter().zip(encoders).enumerate();
         return columns
-            .map(|(j, (feature, encoding))| {
+            .map(|(j, (feature, encoder))| {
                 let holds = table.column_type(j);
-                ColumnEntry { gaps: Some(gaps[j]), ..ColumnEntry::new(feature, holds, encoding) }
+                ColumnEntry { gaps: Some(gaps[j]), ..ColumnEntry::new(feature, holds, encoder) }
             })
             .collect();
     }
     let features = table.report.iter().filter(|r| !matches!(r.kind, ColumnKind::Target | ColumnKind::Weight));
     features
-        .map(|report| ColumnEntry {
-            feature: report.name.clone(),
-            kind: report.kind.name(),
+        .map(|report| {
             // Inputs are in the order of the file.
-            encoding: if report.used { encodings.next() } else { None },
-            gaps: Some(report.gaps),
-            levels: report.levels,
-            used: report.used,
-            left_out: left_out(report),
+            let encoder = if report.used { encoders.next() } else { None };
+            ColumnEntry {
+                feature: report.name.clone(),
+                kind: report.kind.name(),
+                encoding: encoder.map(ColumnEncoder::describe),
+                gaps: Some(report.gaps),
+                levels: report.levels,
+                used: report.used,
+                gap_indicator: encoder.is_some_and(|encoder| encoder.gap_indicator),
+                left_out: left_out(report),
+            }
         })
         .collect()
 }
 
 /// The columns of a model.
 pub(crate) fn of_model(model: &Model) -> Vec<ColumnEntry> {
-    let encodings = model.encoder().columns().iter().map(rffnet::ColumnEncoder::describe);
-    let columns = model.feature_names().iter().zip(model.column_types()).zip(encodings);
-    columns.map(|((feature, holds), encoding)| ColumnEntry::new(feature, holds, encoding)).collect()
+    let columns = model.feature_names().iter().zip(model.column_types()).zip(model.encoder().columns());
+    columns.map(|((feature, holds), encoder)| ColumnEntry::new(feature, holds, encoder)).collect()
 }
 
 /// Gaps of each input.
@@ -87,25 +93,22 @@ fn left_out(report: &ColumnReport) -> &'static str {
 }
 
 impl ColumnEntry {
-    fn new(feature: &str, holds: &ColumnType, encoding: String) -> Self {
+    fn new(feature: &str, holds: &ColumnType, encoder: &ColumnEncoder) -> Self {
         Self {
             feature: feature.into(),
             kind: holds.name(),
-            encoding: Some(encoding),
+            encoding: Some(encoder.describe()),
             gaps: None,
             levels: holds.levels().map(<[String]>::len),
             used: true,
+            gap_indicator: encoder.gap_indicator,
             left_out: "",
         }
     }
 
     /// Numbers without gaps, of which there is nothing to say.
     fn is_plain(&self) -> bool {
-        self.used && self.kind == "number" && self.gaps.unwrap_or(0) == 0 && !self.has_gap_indicator()
-    }
-
-    fn has_gap_indicator(&self) -> bool {
-        self.encoding.as_ref().is_some_and(|encoding| encoding.ends_with("gap indicator"))
+        self.used && self.kind == "number" && self.gaps.unwrap_or(0) == 0 && !self.gap_indicator
     }
 
     /// What deserves a look comes first: columns that are left out, then those with gaps, then those that are not numbers.
@@ -211,6 +214,7 @@ mod tests {
             gaps: Some(gaps),
             levels: None,
             used,
+            gap_indicator: false,
             left_out: "left out: row numbers",
         }
     }

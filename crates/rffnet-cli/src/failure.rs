@@ -50,6 +50,14 @@ impl Failure {
         }
     }
 
+    /// With other words in the place of the reader's.
+    pub(crate) fn replaced(self, reader: &str, words: &str) -> Self {
+        match self {
+            Failure::Request(sentence) => Failure::Request(sentence.replacen(reader, words, 1)),
+            other => other,
+        }
+    }
+
     /// Without advice that names flags which the subcommand does not have: readers and fits do not know who calls them.
     pub(crate) fn for_flags(self, known: impl Fn(&str) -> bool) -> Self {
         match self {

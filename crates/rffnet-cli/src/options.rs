@@ -116,6 +116,11 @@ impl ColumnOptions {
         self.task.unwrap_or_default()
     }
 
+    /// Whether columns are left out.
+    pub(crate) fn ignores(&self) -> bool {
+        self.ignore.is_some()
+    }
+
     /// How to read a file with these columns.
     pub(crate) fn read_options(&self, missing: Option<Missing>, globals: &Globals) -> ReadOptions {
         let list = |columns: &Option<Vec<ColumnRef>>| columns.clone().unwrap_or_default();

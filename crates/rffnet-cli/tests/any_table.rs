@@ -149,6 +149,10 @@ fn several_files_are_one_table() {
     let whole = fit("all.csv");
     assert!(fit("part-1.csv part-2.csv") == whole);
     assert!(fit("part-*.csv") == whole);
+    for (data, named) in [("part-1.csv part-2.csv", "part-1.csv and 1 more"), ("part-*.csv", "part-*.csv")] {
+        let said = folder.ok(&format!("fit {data} -t price {SMALL} -q"));
+        assert!(said.starts_with(&format!("data        {named}: 120 rows")), "{said}");
+    }
     let predicted = folder.ok("predict m.rffnet all.csv");
     assert_eq!(folder.ok("predict m.rffnet part-1.csv part-2.csv"), predicted);
     folder.run(&format!("fit nosuch-*.csv -t price {SMALL} -q")).refused(1, &["nosuch-*.csv"]);
@@ -201,6 +205,19 @@ fn gaps_and_unknown_levels_are_counted() {
     let refused = folder.run("predict strict.rffnet new.csv");
     refused.refused(1, &["new.csv", "row 2", "'sold'"]);
     assert!(!refused.stderr.contains("--missing"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_the_reader_decided_is_said_by_every_command() {
+    let folder = Folder::new();
+    let rows: String = (0..60).map(|i| format!("{}.5,{}.25\n", i, i * i % 17)).collect();
+    folder.write("a.csv", format!("# made by hand\na,y\n{rows}"));
+    folder.ok(&format!("fit a.csv -t y {SMALL} -q -o m.rffnet"));
+    for command in ["predict", "eval", "select"] {
+        let run = folder.run(&format!("{command} m.rffnet a.csv")).ok();
+        assert!(run.stderr.contains("note: "), "{command}: {}", run.stderr);
+        assert_eq!(folder.run(&format!("{command} m.rffnet a.csv -q")).ok().stderr, "", "{command}");
+    }
 }
 
 /// Ten visits of each of 30 patients, in turn: the cost is the patient's own and has nothing to do with the columns.
@@ -259,6 +276,8 @@ fn groups_and_the_order_of_time_are_respected() {
     };
     refused("--group patient --time", 2, &["--time"]);
     refused("--group cost", 2, &["--group cannot be the column of --target"]);
+    refused("--group 4", 1, &["'cost' is the target and cannot be the column of --group; name another"]);
+    refused("--group 4 --ignore day", 1, &["'cost' is the target", "or name another column for --group"]);
     refused("--group nosuch", 1, &["no column 'nosuch'"]);
     refused("--time patient", 1, &["row 1 holds 'p0' in column 'patient' of --time"]);
     folder.write("one.csv", "g,a,y\n".to_string() + &"k,1,2\nk,2,3\n".repeat(20));

@@ -198,7 +198,8 @@ impl Compare {
             }
             None => {
                 let options = self.apart.reading(self.columns.read_options(self.missing, globals));
-                read_with_target(&self.data, &options).map_err(|failure| self.apart.named(failure))?
+                read_with_target(&self.data, &options)
+                    .map_err(|failure| self.apart.named(failure, &self.columns))?
             }
         };
         let (table, apart) = self.apart.arrange(table)?;

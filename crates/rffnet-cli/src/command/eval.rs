@@ -9,11 +9,10 @@ use rffnet::scores::Scores;
 use rffnet_data::{ColumnRef, ReadOptions, Sample};
 
 use crate::cli::Globals;
-use crate::columns::lacking;
 use crate::failure::{Failure, in_file};
 use crate::options::CsvOptions;
 use crate::output::{print, print_json};
-use crate::read::{for_model, read_with_target};
+use crate::read::{for_model, read_with_target, tell};
 use crate::scores::shown;
 use crate::target;
 use crate::text::{exact, name, plural};
@@ -61,7 +60,7 @@ impl Rows {
             ..for_model(&model)
         });
         let table = read_with_target(&self.data, &options)?;
-        lacking(&table).iter().for_each(|sentence| globals.tell(sentence));
+        tell(&table, globals);
         let target = target::of_model(&table, &model)?;
         Ok((model, Sample { table, target }))
     }

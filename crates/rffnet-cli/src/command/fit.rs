@@ -135,7 +135,7 @@ impl Fit {
         }
         let options = self.data.apart.reading(self.data.columns.read_options(params.missing, globals));
         let table = read_with_target(&self.data.data, &options);
-        let table = table.map_err(|failure| self.data.apart.named(failure))?;
+        let table = table.map_err(|failure| self.data.apart.named(failure, &self.data.columns))?;
         let (table, apart) = self.data.apart.arrange(table)?;
         let all = Sample { target: target::learn(&table, task)?, table };
         if let Some(path) = &self.data.test {

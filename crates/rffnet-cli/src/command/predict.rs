@@ -10,11 +10,10 @@ use rffnet_data::{ColumnRef, ReadOptions, Table, Values, csv_cell, write_parquet
 use serde::Serialize;
 
 use crate::cli::Globals;
-use crate::columns::lacking;
 use crate::failure::{Failure, in_file};
 use crate::options::CsvOptions;
 use crate::output::Destination;
-use crate::read::for_model;
+use crate::read::{for_model, read_files, tell};
 use crate::text::exact;
 
 const EXAMPLES: &str = "\
@@ -86,11 +85,11 @@ impl Predict {
             keep: self.id.iter().chain(&self.keep).cloned().collect(),
             ..for_model(&model)
         });
-        let table = rffnet_data::read_all(&self.data, &options).map_err(|error| match &self.id {
+        let table = read_files(&self.data, &options).map_err(|error| match &self.id {
             Some(id) if !self.keep.contains(id) => Failure::from(error).with_flag(id, "--keep", "--id"),
             _ => error.into(),
         })?;
-        lacking(&table).iter().for_each(|sentence| globals.tell(sentence));
+        tell(&table, globals);
         let predicted = self.predicted(&model, table.matrix()?).map_err(in_file(&table.source))?;
         destination.write(|out| match (globals.json, parquet) {
             (true, _) => predicted.json(&table, out),
