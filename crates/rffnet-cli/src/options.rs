@@ -50,6 +50,26 @@ impl CsvOptions {
     }
 }
 
+/// Columns of a model in which what cannot be read counts as a gap. Shared by the commands that read rows for a model.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct GapOptions {
+    /// Columns of numbers in which what is none counts as a gap; repeat it or separate with commas [default: such cells
+    /// are an error]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    numeric: Vec<ColumnRef>,
+    /// Columns of dates or times in which what is none counts as a gap; repeat it or separate with commas [default: such
+    /// cells are an error]
+    #[arg(long, value_name = "COL", value_delimiter = ',')]
+    date: Vec<ColumnRef>,
+}
+
+impl GapOptions {
+    /// Puts these into `options`.
+    pub(crate) fn with(&self, options: ReadOptions) -> ReadOptions {
+        ReadOptions { numeric: self.numeric.clone(), date: self.date.clone(), ..options }
+    }
+}
+
 /// Which column of a file is what, and what to learn. Shared by `fit` and `compare`.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]

@@ -81,9 +81,6 @@ pub(crate) fn like(table: &Table, options: ReadOptions) -> ReadOptions {
             types: table.types.clone(),
         },
         ignore: Vec::new(),
-        categorical: Vec::new(),
-        numeric: Vec::new(),
-        date: Vec::new(),
         keep: Vec::new(),
         ..options
     }

@@ -114,11 +114,16 @@ fn one_message_names_all_that_is_wrong_and_what_would_work() {
     let run = folder.run(&format!("fit a.csv -t y {SMALL} -q"));
     run.refused(1, &["a.csv", "column 'a'", "'about 7'", "column 'b'", "--numeric a,b"]);
     folder.ok(&format!("fit a.csv -t y {SMALL} --numeric a,b -q -o m.rffnet"));
-    // `predict` has no such flags, so it does not speak of them.
+    // Of these flags `predict` has two, and speaks of no other.
     folder.write("new.csv", "a,b\n1,2\n3,x7\n");
     let run = folder.run("predict m.rffnet new.csv");
-    run.refused(1, &["new.csv", "'b'", "'x7'"]);
-    assert!(!run.stderr.contains("--"), "{}", run.stderr);
+    run.refused(1, &["new.csv", "'b'", "'x7'", "--numeric b"]);
+    assert!(!run.stderr.contains("--ignore"), "{}", run.stderr);
+    assert_eq!(folder.ok("predict m.rffnet new.csv --numeric b -q").lines().count(), 3);
+    for command in ["predict", "eval", "select"] {
+        folder.ok(&format!("{command} m.rffnet a.csv --numeric a,b -q"));
+    }
+    folder.ok(&format!("fit a.csv -t y --test a.csv {SMALL} --numeric a,b -q"));
 }
 
 #[test]

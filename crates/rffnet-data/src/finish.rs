@@ -83,7 +83,7 @@ impl Collector<'_> {
                 let name = &layout.inputs[k];
                 let facts = Facts { name, rows: self.rows, declared: self.declared[k], odd, counts };
                 match type_of(k) {
-                    Some(of) => read_as(&facts, of),
+                    Some(of) => read_as(&facts, of, layout.asked(columns[k])),
                     None => decide(&facts, layout.asked(columns[k])),
                 }
             })

@@ -80,32 +80,56 @@ pub(crate) fn decide(facts: &Facts<'_>, asked: Option<Asked>) -> Decided {
     }
 }
 
-/// Reads an input column as the type that a model's column has.
-pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType) -> Decided {
+/// Reads an input column as the type that a model's column has; what cannot be read is a gap if that was asked for.
+pub(crate) fn read_as(facts: &Facts<'_>, of: &ColumnType, asked: Option<Asked>) -> Decided {
+    let column = Column::new(facts);
+    let kind = column.declared_kind();
+    let gaps_for_rest = |kind, what, value: &dyn Fn(&str) -> Option<f32>| {
+        let values = facts.entries().map(|(_, text)| value(text).unwrap_or(f32::NAN)).collect();
+        Ok(on_request(&column, values, kind, of.clone(), what))
+    };
     match of {
-        ColumnType::Number => {
-            let column = Column::new(facts);
-            column.written(column.declared_kind().unwrap_or(ColumnKind::Number), Mark::Point)
-        }
-        ColumnType::DecimalComma => {
-            let column = Column::new(facts);
-            column.written(column.declared_kind().unwrap_or(ColumnKind::DecimalComma), Mark::Comma)
+        ColumnType::Number | ColumnType::DecimalComma => {
+            let comma = *of == ColumnType::DecimalComma;
+            let (mark, usual) = if comma {
+                (Mark::Comma, ColumnKind::DecimalComma)
+            } else {
+                (Mark::Point, ColumnKind::Number)
+            };
+            let kind = kind.unwrap_or(usual);
+            match asked {
+                Some(Asked::Numeric) => gaps_for_rest(kind, "a number", &|text| number_in(text, mark)),
+                _ => column.written(kind, mark),
+            }
         }
         ColumnType::Boolean => {
             let value = |text: &str| match entry(text) {
                 Entry::Number(v) if v == 0.0 || v == 1.0 => Some(v),
                 _ => words::boolean(text).map(|(_, value)| f32::from(u8::from(value))),
             };
-            Column::new(facts).each(ColumnKind::Boolean, ColumnType::Boolean, "booleans", value)
+            column.each(ColumnKind::Boolean, ColumnType::Boolean, "booleans", value)
         }
         ColumnType::Date { day_first } => {
             let order = Order::new(*day_first);
             let value = |text: &str| {
                 dates::parse(text, order).or_else(|| dates::parse_digits(text)).map(|v| v as f32)
             };
-            Column::new(facts).each(ColumnKind::Date, of.clone(), "dates", value)
+            match asked {
+                Some(Asked::Date) => gaps_for_rest(ColumnKind::Date, "a date", &value),
+                _ => column.each(ColumnKind::Date, of.clone(), "dates", value),
+            }
         }
         ColumnType::Category { levels } => Ok(known_levels(facts, levels)),
+    }
+}
+
+/// The number in a text whose fraction begins with `mark`. With a comma, a point sets thousands apart.
+fn number_in(text: &str, mark: Mark) -> Option<f32> {
+    let amount = amounts::parse(text, mark).map(|amount| amount.value as f32).filter(|v| v.is_finite());
+    match entry(text) {
+        Entry::Number(v) if mark == Mark::Point => Some(v),
+        Entry::Number(v) => amount.or(Some(v)),
+        _ => amount,
     }
 }
 
@@ -219,18 +243,9 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// A column of numbers whose fractions begin with `mark`. With a comma, a point sets thousands apart.
+    /// A column of numbers whose fractions begin with `mark`.
     fn written(&self, kind: ColumnKind, mark: Mark) -> Decided {
-        let value = |text: &str| {
-            let amount =
-                amounts::parse(text, mark).map(|amount| amount.value as f32).filter(|v| v.is_finite());
-            match entry(text) {
-                Entry::Number(v) if mark == Mark::Point => Some(v),
-                Entry::Number(v) => amount.or(Some(v)),
-                _ => amount,
-            }
-        };
-        self.each(kind, mark.column_type(), "numbers", value)
+        self.each(kind, mark.column_type(), "numbers", |text| number_in(text, mark))
     }
 
     fn fault(&self, codes: &[usize], expected: &'static str) -> ColumnFault {

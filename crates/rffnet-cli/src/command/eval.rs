@@ -10,7 +10,7 @@ use rffnet_data::{ColumnRef, ReadOptions, Sample};
 
 use crate::cli::Globals;
 use crate::failure::{Failure, in_file};
-use crate::options::CsvOptions;
+use crate::options::{CsvOptions, GapOptions};
 use crate::output::{print, print_json};
 use crate::read::{for_model, read_with_target, tell};
 use crate::scores::shown;
@@ -45,6 +45,8 @@ pub(crate) struct Rows {
     #[arg(long)]
     drop_missing_target: bool,
     #[command(flatten)]
+    gaps: GapOptions,
+    #[command(flatten)]
     csv: CsvOptions,
 }
 
@@ -57,7 +59,7 @@ impl Rows {
             likely_target: model.target_name().map(String::from),
             weight: self.weight.clone(),
             drop_missing_target: self.drop_missing_target,
-            ..for_model(&model)
+            ..self.gaps.with(for_model(&model))
         });
         let table = read_with_target(&self.data, &options)?;
         tell(&table, globals);

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::cli::Globals;
 use crate::failure::{Failure, in_file};
-use crate::options::CsvOptions;
+use crate::options::{CsvOptions, GapOptions};
 use crate::output::Destination;
 use crate::read::{for_model, read_files, tell};
 use crate::text::exact;
@@ -45,6 +45,8 @@ pub(crate) struct Predict {
     /// [default: none]
     #[arg(long, value_name = "COL", value_delimiter = ',')]
     keep: Vec<ColumnRef>,
+    #[command(flatten)]
+    gaps: GapOptions,
     #[command(flatten)]
     csv: CsvOptions,
     /// Write to this file, as Parquet if its name ends in .parquet [default: CSV to standard output]
@@ -83,7 +85,7 @@ impl Predict {
         let options = self.csv.with(ReadOptions {
             format: globals.format,
             keep: self.id.iter().chain(&self.keep).cloned().collect(),
-            ..for_model(&model)
+            ..self.gaps.with(for_model(&model))
         });
         let table = read_files(&self.data, &options).map_err(|error| match &self.id {
             Some(id) if !self.keep.contains(id) => Failure::from(error).with_flag(id, "--keep", "--id"),

@@ -210,8 +210,10 @@ fn find_plan(
                 Reading::Text
             }
             // A model's columns are written as they were in its fit, whatever this file's would be taken for.
-            (None, Some(ColumnType::Number)) => Reading::Number,
-            (None, Some(&ColumnType::Date { day_first })) => Reading::Date(Order::new(day_first)),
+            (None | Some(Asked::Numeric), Some(ColumnType::Number)) => Reading::Number,
+            (None | Some(Asked::Date), Some(&ColumnType::Date { day_first })) => {
+                Reading::Date(Order::new(day_first))
+            }
             (asked, _) => {
                 let (dates, numbers) = (asked == Some(Asked::Date), asked == Some(Asked::Numeric));
                 sampled(&head::sample(rows, i), dates, numbers)
