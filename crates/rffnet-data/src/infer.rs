@@ -354,14 +354,14 @@ fn mixed(column: &Column<'_>, cells: usize) -> Decided {
     let mostly_text = 2 * column.texts > cells;
     // Levels need every number in writing; numbers beyond the few were not kept in writing.
     let writable = facts.counts.distinct.few_whole(FEW).is_some();
+    if writable && few && enough && !beyond && facts.counts.no_room == 0 {
+        return Ok(column.category());
+    }
     // Measurements among texts (`<0.1`) are no levels.
     let fraction = |code: usize| matches!(column.entries[code], Entry::Number(v) if v.fract() != 0.0);
     let fractions: usize = (0..column.entries.len()).filter(|&c| fraction(c)).map(|c| facts.count(c)).sum();
     if writable && mostly_text && 10 * fractions < cells {
         return texts(column);
-    }
-    if writable && few && enough && !beyond && facts.counts.no_room == 0 {
-        return Ok(column.category());
     }
     column.numbers(ColumnKind::Number, "numbers")
 }
@@ -370,7 +370,7 @@ fn mixed(column: &Column<'_>, cells: usize) -> Decided {
 fn texts(column: &Column<'_>) -> Decided {
     let facts = column.facts;
     let distinct = column.texts().count();
-    if facts.counts.no_room == 0 {
+    if facts.counts.no_room == 0 && column.numbers == 0 {
         if let Some(boolean) = boolean(column) {
             return boolean;
         }

@@ -84,6 +84,8 @@ fn booleans() {
         );
     }
     is(&["yes", "no", "NA", "NA"], ColumnKind::Boolean, &ColumnType::Boolean, &[1.0, 0.0, NAN, NAN]);
+    let mixed = ["yes", "no", "4", "yes", "yes"];
+    is(&mixed, ColumnKind::Category, &levels(&["4", "no", "yes"]), &[2.0, 1.0, 0.0, 2.0, 2.0]);
     is(&["yes", "true", "yes"], ColumnKind::Category, &levels(&["true", "yes"]), &[1.0, 0.0, 1.0]);
 }
 
