@@ -287,12 +287,13 @@ impl Encoder {
 
     /// All rows, encoded.
     pub fn encode(&self, x: Matrix<'_>) -> Vec<f32> {
-        let mut all = vec![0.0; x.rows() * self.width()];
-        let block = 256 * self.width().max(1);
-        all.par_chunks_mut(block).enumerate().for_each(|(b, out)| {
-            let first = 256 * b;
-            let rows: Vec<usize> = (first..x.rows().min(first + 256)).collect();
-            EncodedRows { x, encoder: self, width: self.width() }.read(&rows, out);
+        /// Rows that a thread takes at a time.
+        const BLOCK: usize = 256;
+        let rows = EncodedRows::new(x, self);
+        let mut all = vec![0.0; x.rows() * rows.width];
+        all.par_chunks_mut(BLOCK * rows.width.max(1)).enumerate().for_each(|(block, out)| {
+            let first = BLOCK * block;
+            rows.read_range(first..x.rows().min(first + BLOCK), out);
         });
         all
     }
