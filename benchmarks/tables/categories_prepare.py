@@ -93,18 +93,22 @@ def frame(header, rows, at, text):
     return pandas.DataFrame(columns)
 
 
-def one_hot(header, train, test, at, text):
-    """Header, training and test rows behind the encoders, with the target last."""
+def encoder(numbers, text):
+    """What makes numbers of the columns: means for gaps in numbers, the most frequent category for gaps in text, one-hot."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    numbers = [name for i, name in enumerate(header) if i != at and name not in text]
     categories = make_pipeline(SimpleImputer(strategy="most_frequent", missing_values=None),
                                OneHotEncoder(handle_unknown="ignore", sparse_output=False))
-    encoder = ColumnTransformer([("numbers", SimpleImputer(strategy="mean"), numbers), ("categories", categories, text)])
-    encoded = [encoder.fit_transform(frame(header, train, at, text)), encoder.transform(frame(header, test, at, text))]
+    return ColumnTransformer([("numbers", SimpleImputer(strategy="mean"), numbers), ("categories", categories, text)])
+
+
+def one_hot(header, train, test, at, text):
+    """Header, training and test rows behind the encoders, with the target last."""
+    both = encoder([name for i, name in enumerate(header) if i != at and name not in text], text)
+    encoded = [both.fit_transform(frame(header, train, at, text)), both.transform(frame(header, test, at, text))]
     parts = [[[f"{value:.9g}" for value in values] + [row[at]] for values, row in zip(inputs, rows)]
              for inputs, rows in zip(encoded, (train, test))]
     return [f"x{i + 1}" for i in range(encoded[0].shape[1])] + [header[at]], *parts

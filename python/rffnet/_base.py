@@ -51,6 +51,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         committee=None,
         effort=None,
         budget=None,
+        recipe=None,
         warm_start=False,
         random_state=0,
         n_jobs=None,

@@ -66,6 +66,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         committee=None,
         effort=None,
         budget=None,
+        recipe=None,
         warm_start=False,
         random_state=0,
         n_jobs=None,

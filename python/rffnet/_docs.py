@@ -57,12 +57,14 @@ spectrum : {'fixed', 'learned', 'auto'}, default=None
 linear : bool, default=None
     Linear terms beside the random features (varpro); None is True.
 committee : int, default=None
-    Members of the ensemble, whose predictions are averaged (varpro); None is 1, 6 or 8 by effort, up to 8 or 12 where
-    work is left, and 1 where the first explains nearly all.
+    Members of the ensemble, whose predictions are averaged (varpro); None is 2, 4 or 8 by effort, and 1 where little is
+    left to explain.
 effort : {'quick', 'normal', 'thorough'}, default=None
-    How much work to do (varpro): a tenth of normal, or five times as much.
+    How much work to do (varpro): about a third of normal, or about four times as much.
 budget : float, default=None
-    Seconds after which to stop with what there is (varpro).
+    Seconds that a fit may take (varpro): it does less where all would take longer, and stops with what there is.
+recipe : str, default=None
+    Changes of the default algorithm's constants (varpro), as in 'members=8,judge_errors=2'; None changes nothing.
 warm_start : bool, default=False
     Whether `fit` goes on from the model of the last `fit` (descent).
 random_state : int, RandomState instance or None, default=0

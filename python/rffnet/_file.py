@@ -67,7 +67,9 @@ def parameters(plan):
     }
     if plan["class-weight"] != "none":
         found["class_weight"] = plan["class-weight"]
-    if not varpro:
+    if varpro:
+        found["recipe"] = plan.get("recipe")
+    else:
         found |= {"batch_size": plan["batch-size"], "n_iter_no_change": plan["patience"]}
         if plan["init"] == "restarter":
             found["n_restarts"] = plan["restarts"]

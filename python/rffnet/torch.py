@@ -305,7 +305,7 @@ class RFFNet(nn.Module):
         """
         # One epoch of descent writes everything that is not a number: classes, names, the loss.
         like = clone(estimator).set_params(solver="adam", n_random_features=1, max_iter=1, spectrum=None, linear=None)
-        like.set_params(committee=None, budget=None, warm_start=False)
+        like.set_params(committee=None, budget=None, recipe=None, warm_start=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of an epoch that nobody is interested in
             like.fit(X, y)

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rffnet::{LossKind, PARAMETERS, Parameter, Params, ValueKind};
+use rffnet::{LossKind, PARAMETERS, Parameter, Params, Recipe, ValueKind};
 
 use crate::error::exception;
 
@@ -33,6 +33,11 @@ fn text(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<String> {
             text.parse::<LossKind>().map_err(exception)?;
             text
         }
+        ValueKind::Recipe => {
+            let text: String = read(value, name, "a text")?;
+            text.parse::<Recipe>().map_err(exception)?;
+            text
+        }
         _ => read(value, name, "a name")?,
     })
 }
@@ -53,6 +58,7 @@ pub(crate) fn parameters() -> Vec<(&'static str, &'static str, Vec<String>, &'st
             ValueKind::Whole(_) => ("whole number", Vec::new()),
             ValueKind::Real(_) => ("number", Vec::new()),
             ValueKind::Switch => ("switch", Vec::new()),
+            ValueKind::Recipe => ("recipe", Vec::new()),
             _ => ("loss", Vec::new()),
         };
         (parameter.python, kind, choices, parameter.help)

@@ -96,7 +96,7 @@ def test_documentation_and_stubs_name_the_choices_of_the_table():
     literals = re.findall(r"^(\w+): TypeAlias = Literal\[(.*)\]", stub, flags=re.MULTILINE)
     aliases = {name: set(re.findall(r'"(.*?)"', text)) for name, text in literals}
     typed = dict(re.findall(r"^        (\w+): (\w+)", stub, flags=re.MULTILINE))
-    types = {"whole number": "int", "number": "float", "switch": "bool", "loss": "str"}
+    types = {"whole number": "int", "number": "float", "switch": "bool", "loss": "str", "recipe": "str"}
     for name in TABLE.keys() - CLASS_WEIGHT:
         kind, choices, _ = TABLE[name]
         if kind == "name":

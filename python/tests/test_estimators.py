@@ -132,13 +132,17 @@ class TestTargets:
 
 class TestOptions:
     def test_every_parameter_of_the_library_is_there(self):
-        varpro = {"spectrum": "fixed", "linear": False, "committee": 2, "effort": "quick", "budget": 60.0, "alpha": 1e-3}
+        varpro = {
+            "spectrum": "fixed", "linear": False, "committee": 2, "effort": "quick", "budget": 60.0, "alpha": 1e-3,
+            "recipe": "members=3,judge-errors=1",
+        }  # fmt: skip
         model = RFFNetRegressor(**varpro, n_random_features=40, kernel="matern32", max_iter=7)
         rng = np.random.default_rng(0)
         X = rng.normal(size=(200, 3))
         plan = model.fit(X, X[:, 0])._plan
         assert (plan["spectrum"], plan["linear"], plan["committee"], plan["fixed-alpha"]) == ("fixed", False, 2, 1e-3)
         assert (plan["random-features"], plan["kernel"], plan["epochs"]) == (40, "matern32", 7)
+        assert plan["recipe"] == "members=3,judge_errors=1"
         descent = {
             "solver": "palm-sgd", "loss": "huber:0.5", "sampling": "orthogonal", "init": "regressor", "penalty": "elastic-net",
             "alpha_theta": 0.01, "penalty_theta": "l2", "l1_ratio": 0.3, "lr": 0.02, "schedule": "cosine", "batch_size": 17,
@@ -175,6 +179,9 @@ class TestOptions:
             ({"alpha": -1}, "alpha is -1; it must be zero or positive"),
             ({"alpha": "much"}, "alpha is 'much'; it must be a number"),
             ({"linear": "yes"}, "linear is 'yes'; it must be True or False"),
+            ({"recipe": 3}, "recipe is 3; it must be a text"),
+            ({"recipe": "member=3"}, "recipe is 'member=3'; it must be NAME=NUMBER with NAME one of members"),
+            ({"recipe": "members=3", "solver": "adam"}, "recipe belong to the varpro solver"),
             ({"max_iter": 0}, "max_iter is 0"),
             ({"init": "restarter", "n_restarts": 0}, "n_restarts is 0; it must be between 1 and 10000"),
             ({"init": "restarter", "n_restarts": 10001}, "n_restarts is 10001; it must be between 1 and 10000"),

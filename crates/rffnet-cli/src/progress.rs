@@ -69,17 +69,22 @@ impl ProgressBar {
     }
 }
 
-/// `epoch 12/60  loss 0.0831  validation 0.0790  eta 3 s`; how many steps there will be is not known.
+/// `epoch 12/60  loss 0.0831  validation 0.0790  3 s left`, or `learned frequencies  43 %  loss ...`: how many steps there
+/// will be is not known.
 fn line(progress: &Progress, step: &str, elapsed: f64) -> String {
-    let left = elapsed / progress.epoch.max(1) as f64 * progress.epochs.saturating_sub(progress.epoch) as f64;
     let validation =
         progress.validation_loss.map_or(String::new(), |v| format!("  validation {}", number(v)));
-    let eta = if left < 10.0 { format!("{left:.0} s") } else { seconds(left) };
-    let loss = number(progress.train_loss);
-    if step == "step" {
-        return format!("step {}  loss {loss}{validation}", progress.epoch);
-    }
-    format!("{step} {}/{}  loss {loss}{validation}  eta {eta}", progress.epoch, progress.epochs)
+    let left = progress.done.filter(|&done| done > 0.0).map_or(String::new(), |done| {
+        let left = elapsed * (1.0 - done) / done;
+        format!("  {} left", if left < 10.0 { format!("{left:.0} s") } else { seconds(left) })
+    });
+    let at = if step == "step" {
+        let done = progress.done.map_or(String::new(), |done| format!("  {:.0} %", 100.0 * done));
+        format!("{}{done}", progress.stage)
+    } else {
+        format!("{step} {}/{}", progress.epoch, progress.epochs)
+    };
+    format!("{at}  loss {}{validation}{left}", number(progress.train_loss))
 }
 
 impl Observer for ProgressBar {

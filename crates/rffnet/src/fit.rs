@@ -1,6 +1,6 @@
 //! The steps of a fit, in order.
 
-use crate::auto::ensemble;
+use crate::auto;
 use crate::backend::{self, Backend};
 use crate::duplicates::merged;
 use crate::encode::Encoded;
@@ -143,7 +143,7 @@ impl<'a> Fit<'a> {
                 (statistics.transforms.clone(), training.descent(settings, observer))
             }
             Method::VarPro(settings) => {
-                ensemble::train(training, &statistics, settings, self.params.budget, observer)
+                auto::train(training, &statistics, settings, self.params.budget, observer)
             }
         };
         trained.check(plan.descent().map(|d| d.lr), &mut warnings)?;

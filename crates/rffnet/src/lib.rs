@@ -101,6 +101,8 @@ mod training;
 mod transform;
 mod validation;
 
+pub use auto::constants::{CONSTANTS, Recipe};
+pub use auto::outline::Outline;
 pub use column_type::{ColumnType, UNKNOWN_LEVEL};
 pub use data::{Data, OwnedTarget, Target};
 pub use encode::{ColumnEncoder, Encoded, Encoder};

@@ -1,6 +1,6 @@
 //! Going on from a model: more epochs of descent, on the same rows or on others.
 
-use crate::auto::member::seed;
+use crate::auto::member_seed;
 use crate::backend;
 use crate::features::{Network, Weights};
 use crate::model::{Member, Metadata, Model, Task};
@@ -62,7 +62,7 @@ impl Model {
         let mut members = Vec::with_capacity(self.members.len());
         let mut last = None;
         for (number, Member { map, weights, .. }) in self.members.iter().enumerate() {
-            let seed = seed(common.seed, number);
+            let seed = member_seed(common.seed, number);
             let split = Split::new(&rows, common.validation_fraction, data.validation, seed);
             let floor = Weights::constant(map, &constant);
             let baseline = problem.unit * problem.mean_loss(Network::new(map, &floor), split.judged_on());

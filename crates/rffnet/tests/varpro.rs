@@ -17,11 +17,11 @@ use rffnet::{
 
 /// One network, few features.
 fn small() -> Params {
-    Params::new().effort(Effort::Quick).random_features(60)
+    quick().random_features(60)
 }
 
 fn quick() -> Params {
-    Params::new().effort(Effort::Quick)
+    Params::new().effort(Effort::Quick).committee(1)
 }
 
 /// Fits and predicts: everything is finite, and a file of the model can be read.
@@ -470,7 +470,7 @@ fn effort_decides_how_many_members_there_are() {
     let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
-    for (effort, networks) in [(Effort::Quick, 1), (Effort::Normal, 8), (Effort::Thorough, 12)] {
+    for (effort, networks) in [(Effort::Quick, 2), (Effort::Normal, 4), (Effort::Thorough, 8)] {
         let params = Params::new().effort(effort).epochs(3);
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));
@@ -491,32 +491,20 @@ fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
     assert!(networks(thorough) >= 8);
 }
 
-/// With many rows, a pilot run on a subsample finds the AGOP metric, and the other columns are dropped on the way.
+/// Many rows: the AGOP metric is found on a sample of them, and the columns that do not matter matter little.
 #[test]
-fn a_pilot_run_finds_the_agop_metric_of_many_rows() {
+fn a_sample_of_the_rows_is_enough_to_find_the_agop_metric() {
     let (x, fresh) = (normal_rows(4000, 12, 252), normal_rows(500, 12, 253));
     let f = |r: &[f32]| (r[..4].iter().map(|&v| v as f64).sum::<f64>().powi(2) + 0.1).ln();
     let (y, expected) = (target(&x, 12, f), target(&fresh, 12, f));
     let model = sound(&quick(), &regression(&x, 12, &y));
     let chosen = &model.summary().chosen;
-    assert!(chosen.contains("4 of 12 columns, AGOP metric"), "{chosen}");
+    assert!(chosen.contains(" of 12 columns, AGOP metric"), "{chosen}");
     let score = r2(&model, &fresh, 12, &expected);
     assert!(score > 0.97, "{score}");
-}
-
-/// Random features of the AGOP metric need not be learned on a smooth function; they are where that was asked for.
-#[test]
-fn where_random_features_of_the_agop_metric_explain_all_nothing_is_learned_unless_asked() {
-    let x = normal_rows(4000, 8, 254);
-    let y = target(&x, 8, |r| (r[..4].iter().map(|&v| v as f64).sum::<f64>()).sin());
-    let data = regression(&x, 8, &y);
-    let chosen = |params: Params| sound(&params, &data).summary().chosen.clone();
-    let drawn = chosen(Params::new().epochs(10));
-    assert!(drawn.starts_with("single model, ") && drawn.contains(" random Fourier features, "), "{drawn}");
-    let asked = chosen(quick().random_features(400));
-    assert!(asked.contains("400 random Fourier features"), "{asked}");
-    let learned = chosen(quick().spectrum(SpectrumMode::Learned));
-    assert!(learned.contains("Fourier features learned"), "{learned}");
+    let (acting, others) = model.importances().split_at(4);
+    let least = acting.iter().copied().fold(f32::MAX, f32::min);
+    assert!(others.iter().all(|&other| other < 0.05 * least), "{acting:?} {others:?}");
 }
 
 /// A function of one direction through five columns: the AGOP metric finds it, and no axis is preferred.
@@ -563,7 +551,7 @@ impl Spectrum for Tone {
 
 #[test]
 fn frequencies_stay_as_drawn_or_are_learned() {
-    let x = normal_rows(200, 2, 230);
+    let x = normal_rows(600, 2, 230);
     let y = target(&x, 2, |r| (r[0] as f64).sin() + (r[0] * r[1]) as f64);
     let moved = |mode: SpectrumMode| {
         let params = quick().spectrum(mode).random_features(40);
@@ -582,7 +570,8 @@ fn frequencies_stay_as_drawn_or_are_learned() {
         40 - sizes.iter().enumerate().filter(|&(i, s)| still((i, s))).count()
     };
     assert_eq!(moved(SpectrumMode::Fixed), 0);
-    assert!(moved(SpectrumMode::Learned) >= 38);
+    let learned = moved(SpectrumMode::Learned);
+    assert!(learned >= 38, "{learned}");
     assert!((18..=40).contains(&moved(SpectrumMode::Auto)));
 }
 
@@ -646,7 +635,7 @@ fn what_bears_on_nothing_is_no_worse_than_a_constant() {
     let x = normal_rows(200, 5, 233);
     let mut rng = Xorshift::new(234);
     let y: Vec<f64> = (0..200).map(|_| rng.normal()).collect();
-    let model = sound(&quick(), &regression(&x, 5, &y));
+    let model = sound(&Params::new(), &regression(&x, 5, &y));
     let fresh = normal_rows(500, 5, 235);
     let predicted = model.predict(matrix(&fresh, 5)).unwrap();
     let spread = metrics::mse(&vec![0.0; 500], &predicted, None);

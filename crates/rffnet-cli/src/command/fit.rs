@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use rffnet::scores::Scores;
-use rffnet::{Data, Encoded, LossKind, Missing, Model, OwnedTarget, Params, Shape, Stopped};
+use rffnet::{Data, Encoded, LossKind, Missing, Model, Outline, OwnedTarget, Params, Shape, Stopped};
 use rffnet_data::{Sample, Table, group_split, split, stratified_split, time_split};
 
 use crate::apart::Apart;
@@ -81,7 +81,9 @@ impl Fit {
         let data = Data { validation: apart.validation(), ..train.data()? };
         globals.tell(target::sentence(&train));
         if !globals.quiet {
-            globals.tell(described(&train, &data, params.missing.unwrap_or(Missing::Auto))?);
+            for line in described(&train, &data, &params)? {
+                globals.tell(line);
+            }
         }
         let notes = self.notes(&train.table);
         notes.iter().for_each(|note| globals.tell(format_args!("note: {note}")));
@@ -243,11 +245,22 @@ struct Said {
     columns: Vec<columns::ColumnEntry>,
 }
 
-/// The columns and what will be done with them.
-fn described(train: &Sample, data: &Data<'_>, missing: Missing) -> Result<String, Failure> {
+/// The columns and what will be done with them; the sizes of the fit and about how long it takes.
+fn described(train: &Sample, data: &Data<'_>, params: &Params) -> Result<Vec<String>, Failure> {
     // The same for any seed, which decides about the out-of-fold means of the fit alone.
+    let missing = params.missing.unwrap_or(Missing::Auto);
     let encoded = Encoded::new(data, missing, 0).map_err(in_file(&train.table.source))?;
-    Ok(columns::text(&columns::of_table(&train.table, &encoded.encoder)))
+    let classes = train.target.classes().map_or(0, <[String]>::len);
+    let shape =
+        Shape { rows: train.table.rows, columns: encoded.encoder.width(), classification: classes > 0 };
+    let outputs = if classes > 2 { classes } else { 1 };
+    let plan = Outline::new(params, shape, outputs)?.map(|outline| {
+        let takes = outline.seconds();
+        let takes = params.budget.map_or(takes, |budget| budget.min(takes));
+        format!("plan: {outline}; about {}", seconds(takes))
+    });
+    let columns = columns::text(&columns::of_table(&train.table, &encoded.encoder));
+    Ok([columns].into_iter().chain(plan).collect())
 }
 
 /// The model's, and one about the budget, which the model does not know.

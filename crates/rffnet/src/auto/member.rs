@@ -1,339 +1,217 @@
-//! One member of the ensemble: how it finds its relevances, its frequencies and its head.
+//! The members of the ensemble: learned frequencies, random ones beside them, and their head.
 
-mod agop;
-mod finish;
-mod head;
-mod learn;
-mod start;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::auto::recipe::Recipe;
+use super::Fitter;
+use super::head::Solved;
+use super::search::Search;
+use super::sizes::{FEWEST_FEATURES, Sizes};
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
-use crate::numerics::random::{Stream, Use, stream};
-use crate::ridge::Linear;
+use crate::problem;
 use crate::solver::monitor::Monitor;
-use crate::solver::reduced::{HeadSettings, Reduced};
-use crate::solver::varpro::{Optimum, Stage, optimise};
+use crate::solver::varpro::Optimum;
 use crate::training::Training;
-use crate::validation::{Split, beats_constant, significantly_smaller};
-use agop::Agop;
-use finish::Finished;
-use learn::Learning;
-pub(crate) use learn::Source;
+use crate::validation::beats_constant;
 
-/// Penalties from strong to weak.
-pub(crate) const ALPHAS: [f64; 3] = [1e-3, 1e-4, 1e-5];
-/// Without validation rows, one penalty in the middle has to do.
-const DEFAULT_ALPHA: f64 = 1e-4;
-
-/// The strongest penalty.
-const STRONGEST: f64 = 10.0;
-/// Few validation rows cannot tell weak penalties apart: the weakest one is this over their number, for numbers and for
-/// classes.
-const WEAKEST: (f64, f64) = (1e-3, 1e-2);
-
-/// Factors of linear terms beyond the usual one, for columns that are nearly copies of one another; the standard errors by
-/// which they must improve the validation loss, and the share of it they must take away: more features would take away a
-/// little too.
-const LINEAR_FACTORS: [Linear; 2] = [Linear(10.0), Linear(100.0)];
-const LINEAR_ERRORS: f64 = 2.0;
-const LINEAR_GAIN: f64 = 0.25;
-
-/// The trimmed validation loss, from which the share of unexplained loss is estimated: at least so many validation rows are
-/// needed, one in `TRIMMED` of them, those of the largest losses, is left out, and the share of all rows may be
-/// `TRIMMED_WEIGHT` times larger. A few rows that no model gets right do not ask for an ensemble.
-const MIN_VALIDATION_ROWS: usize = 50;
-const TRIMMED: usize = 100;
-const TRIMMED_WEIGHT: f64 = 10.0;
-
-/// One trained member of the ensemble.
+/// One trained member of the ensemble. Losses are of its validation rows.
 pub(crate) struct TrainedMember {
-    pub(crate) map: FeatureMap,
-    pub(crate) weights: Weights,
+    pub(super) map: FeatureMap,
+    pub(super) weights: Weights,
     /// Features whose frequencies were learned.
-    pub(crate) learned: usize,
-    pub(crate) loss: f64,
-    pub(crate) baseline: f64,
-    pub(crate) validation_rows: usize,
-    pub(crate) alpha: f64,
-    pub(crate) beats_constant: bool,
-    /// The share of unexplained loss, by the trimmed validation loss.
-    pub(crate) unexplained: f64,
-    pub(crate) guide: Guide,
+    learned: usize,
+    pub(super) loss: f64,
+    pub(super) baseline: f64,
+    pub(super) validation_rows: usize,
+    alpha: f64,
+    pub(super) beats_constant: bool,
+    agop: bool,
 }
 
-/// What the first member has found out for the later ones.
-pub(crate) struct Guide {
-    /// What the first member's features were drawn from, and sources of about equal loss: members alternate between them.
-    sources: Vec<Source>,
-    /// How much finer than the metric's length scale the first member's random features become.
-    random_finest: f32,
-    pub(crate) linear: Linear,
+/// Trains so many members, side by side on the threads there are: each thread that is free takes the next one. Once the fit
+/// is stopped, members other than the first are given up: their error would be averaged in.
+pub(super) fn train_all(
+    training: Training<'_>,
+    sizes: &Sizes,
+    first: Search,
+    count: usize,
+    monitor: &mut Monitor<'_>,
+) -> Vec<TrainedMember> {
+    let (next, trained) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let shared = monitor.shared;
+    let work = |monitor: &mut Monitor<'_>| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count || number > 0 && monitor.stopped() {
+                return;
+            }
+            let fitter = || Fitter::new(training, sizes, number);
+            let own = (number > 0).then(|| Search::run(&fitter().on_sample(), monitor));
+            let member = fitter().member(own.as_ref().unwrap_or(&first), monitor);
+            if number == 0 || !monitor.stopped() {
+                let entry = (number, member, monitor.take_history());
+                trained.lock().expect("no thread panics").push(entry);
+            }
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 1..count.min(rayon::current_num_threads()) {
+            scope.spawn(|_| work(&mut Monitor::new(shared, None)));
+        }
+        let before = monitor.take_history();
+        work(monitor);
+        monitor.put_history(before);
+    });
+    let mut trained = trained.into_inner().expect("no thread panics");
+    trained.sort_by_key(|entry| entry.0);
+    let members = trained.into_iter().map(|(_, member, history)| {
+        monitor.put_history(history);
+        member
+    });
+    members.collect()
 }
 
-impl Guide {
-    pub(crate) fn uses_agop(&self) -> bool {
-        self.sources[0].metric.is_full()
-    }
-}
-
-/// What a member starts from.
-pub(crate) enum Origin<'a> {
-    /// The first: what its features are drawn from, and the losses of the validation rows with that.
-    Source(Source, Vec<f64>),
-    /// The others: what the first found out.
-    Guide(&'a Guide),
-}
-
-/// A member about to be trained: the rows it learns from, and the penalties it may use.
-pub(crate) struct MemberFit<'a> {
-    training: Training<'a>,
-    recipe: &'a Recipe,
-    number: usize,
-    split: Split,
-    /// The part of it that relevances and frequencies are learned on.
-    search: Split,
-    linear: Linear,
-    /// Penalties from strong to weak.
-    alphas: Vec<f64>,
-    /// For the final penalty, if there is something to choose by.
-    range: Option<(f64, f64)>,
-}
-
-impl<'a> MemberFit<'a> {
-    /// Members differ in everything that is drawn.
-    pub(crate) fn new(training: Training<'a>, recipe: &'a Recipe, number: usize) -> Self {
-        let common = training.common;
-        let seed = seed(common.seed, number);
-        let split = Split::new(training.rows, common.validation_fraction, training.held_out, seed);
-        let search = split.with_fewer(recipe.search_rows);
-        let choosing = common.fixed_alpha.is_none() && !split.validation.is_empty();
-        let weakest = if common.loss.is_classification() { WEAKEST.1 } else { WEAKEST.0 }
-            / split.validation.len() as f64;
-        let alphas = if choosing {
-            ALPHAS.into_iter().filter(|&a| a >= weakest || a == ALPHAS[0]).collect()
-        } else {
-            vec![common.fixed_alpha.unwrap_or(DEFAULT_ALPHA)]
+impl Fitter<'_> {
+    /// Learned and random frequencies, the penalty chosen on validation, and the head on all rows.
+    fn member(&self, search: &Search, monitor: &mut Monitor<'_>) -> TrainedMember {
+        let rng = &mut self.frequencies();
+        let Sizes { mut learned, mut random, learn_rows, learn_steps, ref constants, .. } = *self.sizes;
+        let mut alpha = search.alpha;
+        let mut optimum = None;
+        if learned > 0 && !monitor.overdue() {
+            monitor.stage("learned frequencies", self.sizes.stage(2 * learn_steps, learn_rows, learned));
+            let start = search.frequencies(self.draw(learned, &search.support, rng), 1.0);
+            let found = self.learn(start, alpha, monitor);
+            alpha = found.alpha;
+            optimum = Some(found.features);
+        }
+        monitor.stage("final head", self.sizes.head());
+        learned = optimum.as_ref().map_or(0, |_| learned);
+        while random > FEWEST_FEATURES && !monitor.affords(self.sizes.heads_of(learned + random)) {
+            random /= 2;
+        }
+        let drawn = self.draw(random.max(1), &search.support, rng);
+        let with = |finest: f32, monitor: &mut Monitor<'_>| {
+            let random = (random > 0).then(|| search.frequencies(drawn.clone(), finest));
+            let parts: Vec<ScaledFeatures> = optimum.iter().cloned().chain(random).collect();
+            let solved = self.solve(self.join(&parts, &drawn), alpha, self.range, monitor);
+            (self.losses(&solved), solved)
         };
-        let range = choosing.then_some((weakest.min(ALPHAS[0]), STRONGEST));
-        let linear = common.linear.into();
-        Self { training, recipe, number, split, search, linear, alphas, range }
-    }
-
-    /// Frequencies to search with, and where the stream stands after them.
-    fn first_draw(&self) -> (FeatureMap, Stream) {
-        let mut rng = stream(seed(self.training.common.seed, self.number), Use::Frequencies);
-        (self.training.draw(self.recipe.search_features, &mut rng), rng)
-    }
-
-    /// Whether there are validation rows.
-    pub(crate) fn validates(&self) -> bool {
-        !self.split.validation.is_empty()
-    }
-
-    /// The loss of every validation row with the head of `source`.
-    pub(crate) fn row_losses(&self, source: &Source) -> Vec<f64> {
-        self.losses_with(&source.optimum, self.linear, &self.search)
-    }
-
-    fn losses_with(&self, optimum: &Optimum, linear: Linear, split: &Split) -> Vec<f64> {
-        let (problem, features) = (self.training.problem, &optimum.features);
-        let head = HeadSettings { alpha: optimum.alpha, linear };
-        let (weights, _) = Reduced::new(problem, &split.train, head).head(features);
-        problem.row_losses(Network::new(&features.map, &weights), split.judged_on())
-    }
-
-    /// Takes up the factor of the linear terms that validates significantly better, and optimises with it. Regressions
-    /// with a diagonal metric only: few rows of several classes mislead it.
-    fn with_linear(&mut self, source: Source, mut losses: Vec<f64>, monitor: &mut Monitor<'_>) -> Source {
-        let common = self.training.common;
-        let regression = common.linear && !common.loss.is_classification();
-        if !regression || source.metric.is_full() || self.range.is_none() || monitor.stopped() {
-            return source;
-        }
-        let mut best = self.linear;
-        for factor in LINEAR_FACTORS {
-            let others = self.losses_with(&source.optimum, factor, &self.search);
-            let much = others.iter().sum::<f64>() < (1.0 - LINEAR_GAIN) * losses.iter().sum::<f64>();
-            if much && significantly_smaller(&others, &losses, LINEAR_ERRORS) {
-                (best, losses) = (factor, others);
+        // Random frequencies on the metric's own length scale, unless several down to finer ones are better.
+        let (losses, mut solved) = with(1.0, monitor);
+        let in_time = monitor.affords(self.sizes.heads_of(learned + random)) && !monitor.stopped();
+        if random > 0 && constants.finest != 1.0 && self.validates() && in_time {
+            let (finer_losses, finer) = with(constants.finest as f32, monitor);
+            if self.better(&finer_losses, &losses) {
+                solved = finer;
             }
         }
-        if best == self.linear {
-            return source;
-        }
-        self.linear = best;
-        let Optimum { features, alpha, .. } = source.optimum;
-        Source::new(self.optimise(
-            &self.search,
-            features,
-            self.stage(&[alpha], self.recipe.steps, false),
-            monitor,
-        ))
+        monitor.stage("final head", 0.0);
+        self.finished(&solved, (learned, search.metric.is_full()))
     }
 
-    /// The remaining steps: drop columns, AGOP, learn, finish. Later members optimise the relevances first, guided by the
-    /// first member. `None` for a later member that was stopped before its end: its error would be averaged in.
-    pub(crate) fn train(mut self, origin: Origin<'_>, monitor: &mut Monitor<'_>) -> Option<TrainedMember> {
-        let (map, mut rng) = self.first_draw();
-        let finished = match origin {
-            Origin::Source(source, losses) => {
-                let source = self.with_linear(source, losses, monitor);
-                self.first(source, &mut rng, monitor)
-            }
-            Origin::Guide(guide) => {
-                self.linear = guide.linear;
-                let learning = self.guided_learning(map, guide, &mut rng, monitor);
-                if monitor.stopped() {
-                    return None;
-                }
-                self.finish(learning, self.recipe.random, Some(guide.random_finest), &rng, monitor)
-            }
-        };
-        Some(self.on_all_rows(finished))
+    /// From strong to weak penalties around the one that suits random frequencies, first on a part of the rows. Classes tell
+    /// less: with the weak penalty that many rows allow, frequencies would learn noise, so a stronger one comes first.
+    fn learn(&self, start: ScaledFeatures, alpha: f64, monitor: &mut Monitor<'_>) -> Optimum {
+        let Sizes { learn_rows, learn_steps: steps, ref constants, .. } = *self.sizes;
+        if self.alphas.len() == 1 {
+            return self.optimise(learn_rows, start, (&self.alphas, steps, true), monitor);
+        }
+        let strong = self.training.common.loss.is_classification().then_some(constants.class_alpha);
+        let alphas = [10.0 * alpha, alpha];
+        let alphas: Vec<f64> =
+            strong.into_iter().filter(|&strong| strong > alphas[0]).chain(alphas).collect();
+        let (last, stronger) = alphas.split_last().expect("there are two at least");
+        let half = learn_rows.min(self.split.train.len()).div_ceil(2);
+        let first = self.optimise(half, start, (stronger, steps, true), monitor);
+        self.optimise(learn_rows, first.features, (&[*last], steps, true), monitor)
     }
 
-    /// The first member. Where only the AGOP metric is in question, random features are tried without learned ones first.
-    fn first(&self, source: Source, rng: &mut Stream, monitor: &mut Monitor<'_>) -> Finished {
-        let sources = self.sources(source, rng, monitor);
-        let mut unlearned = None;
-        if let Some(agop) = sources.agop_alone().filter(|_| self.recipe.unlearned > 0 && !monitor.overdue()) {
-            let finished =
-                self.finish(Learning::none(agop.clone()), self.recipe.unlearned, None, rng, monitor);
-            if finished.unexplained < self.recipe.single_below {
-                return finished;
+    /// Features in one. Relevances carry the size of the frequencies: those of a column have the root mean square that
+    /// `drawn`, independent ones, have.
+    fn join(&self, parts: &[ScaledFeatures], drawn: &FeatureMap) -> ScaledFeatures {
+        let first = &parts[0].map;
+        let (columns, support) = (first.support.len(), &first.support);
+        let s: usize = parts.iter().map(|p| p.map.features()).sum();
+        let (mut theta, mut omega) = (vec![0.0; columns], vec![0.0; columns * s]);
+        for a in 0..columns {
+            let row = &mut omega[a * s..(a + 1) * s];
+            let mut at = 0;
+            for part in parts {
+                let k = part.map.features();
+                row[at..at + k].iter_mut().zip(part.frequencies(a)).for_each(|(o, w)| *o = w * part.theta[a]);
+                at += k;
             }
-            unlearned = Some(finished);
+            let drawn = &drawn.omega[a * drawn.features()..(a + 1) * drawn.features()];
+            theta[a] = (root_mean_square(row) / root_mean_square(drawn).max(1e-30)) as f32;
         }
-        let learning = self.best_learning(sources, rng, monitor);
-        let learned = self.finish(learning, self.recipe.random, None, rng, monitor);
-        // Learning that was stopped before its end may be worse than none.
-        unlearned.filter(|u| monitor.stopped() && u.found.loss < learned.found.loss).unwrap_or(learned)
-    }
-
-    /// The share of unexplained loss with this head; infinite where there are too few validation rows to estimate it.
-    fn unexplained(&self, features: &ScaledFeatures, weights: &Weights) -> f64 {
-        let (problem, validation) = (self.training.problem, &self.split.validation);
-        if validation.len() < MIN_VALIDATION_ROWS {
-            return f64::INFINITY;
+        self.training.problem.tie(support, &mut theta, problem::root_mean_square);
+        for (row, &theta) in omega.chunks_exact_mut(s).zip(&theta).filter(|(_, theta)| **theta > 0.0) {
+            row.iter_mut().for_each(|o| *o /= theta);
         }
-        let constant = self.training.constant_weights(&features.map);
-        let losses = |weights: &Weights| problem.row_losses(Network::new(&features.map, weights), validation);
-        unexplained_share(&losses(weights), &losses(&constant))
+        let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
+        ScaledFeatures { map: FeatureMap::on(first.columns(), support.to_vec(), omega, phase), theta }
     }
 
     /// The member, its head on all rows.
-    fn on_all_rows(&self, finished: Finished) -> TrainedMember {
-        let Finished { learning, features, found, unexplained, random_finest } = finished;
-        let (problem, split) = (self.training.problem, &self.split);
-        let constant = self.training.constant_weights(&features.map);
-        let floor = Network::new(&features.map, &constant);
-        let judged_on = split.judged_on();
-        let mut sources = vec![learning.source];
-        sources.extend(learning.equals);
-        let network = Network::new(&features.map, &found.weights);
+    fn finished(&self, solved: &Solved, (learned, agop): (usize, bool)) -> TrainedMember {
+        let problem = self.training.problem;
+        let map = &solved.features.map;
+        let constant = self.training.constant_weights(map);
+        let floor = Network::new(map, &constant);
+        let judged_on = self.split.judged_on();
         TrainedMember {
             baseline: problem.mean_loss(floor, judged_on),
-            beats_constant: beats_constant(problem, network, floor, judged_on),
-            unexplained,
-            weights: found.on_all(problem, split, self.training.rows, &features, self.linear),
-            map: features.map,
-            learned: learning.learned.map_or(0, |l| l.features.map.features()),
-            loss: found.loss,
-            validation_rows: split.validation.len(),
-            alpha: found.alpha,
-            guide: Guide { sources, random_finest, linear: self.linear },
+            beats_constant: beats_constant(problem, solved.network(), floor, judged_on),
+            weights: self.on_all_rows(solved),
+            map: map.clone(),
+            learned,
+            loss: solved.loss,
+            validation_rows: self.split.validation.len(),
+            alpha: solved.alpha,
+            agop,
         }
     }
-
-    /// As the first member went, without its comparisons.
-    fn guided_learning(
-        &self,
-        map: FeatureMap,
-        guide: &Guide,
-        rng: &mut Stream,
-        monitor: &mut Monitor<'_>,
-    ) -> Learning {
-        let source = &guide.sources[self.number % guide.sources.len()];
-        let Source { optimum: Optimum { features, alpha, .. }, metric, finest } = source;
-        let map = on_columns(map, &features.map.support);
-        let source = if metric.is_full() {
-            let Agop { optimum, metric, .. } =
-                self.agop_rounds(&map, metric.clone(), *alpha, &self.search, monitor);
-            Source { optimum, metric, finest: *finest }
-        } else {
-            let start = metric.apply(map);
-            let optimum = self.optimise(
-                &self.search,
-                start,
-                self.stage(&self.alphas, self.recipe.steps, false),
-                monitor,
-            );
-            Source { finest: *finest, ..Source::new(optimum) }
-        };
-        let learned = (self.recipe.learned > 0).then(|| {
-            let features = self.draw_from(&source, self.recipe.learned, rng);
-            let alphas = self.learning_alphas(&source);
-            self.optimise(&self.search, features, self.stage(&alphas, self.recipe.steps, true), monitor)
-        });
-        Learning { learned, ..Learning::none(source) }
-    }
-
-    /// So many steps for each penalty, over the relevances or over the frequencies too.
-    fn stage<'b>(&self, alphas: &'b [f64], steps: usize, spectrum: bool) -> Stage<'b> {
-        Stage { alphas, steps, spectrum, linear: self.linear }
-    }
-
-    fn optimise(
-        &self,
-        split: &Split,
-        features: ScaledFeatures,
-        stage: Stage<'_>,
-        monitor: &mut Monitor<'_>,
-    ) -> Optimum {
-        optimise(self.training.problem, split, features, &stage, monitor)
-    }
 }
 
-/// The loss as a share of the constant's: without the rows of the largest losses or, if that is more, a tenth of the share
-/// of all rows.
-fn unexplained_share(losses: &[f64], constant: &[f64]) -> f64 {
-    let mut rows: Vec<usize> = (0..losses.len()).collect();
-    rows.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-    let share = |rows: &[usize]| {
-        let sum = |of: &[f64]| rows.iter().map(|&i| of[i]).sum::<f64>();
-        sum(losses) / sum(constant)
-    };
-    let (most, all) = (share(&rows[..rows.len() - rows.len() / TRIMMED]), share(&rows));
-    if most.is_finite() && all.is_finite() { most.max(all / TRIMMED_WEIGHT) } else { f64::INFINITY }
-}
-
-/// Random features on some of their columns.
-fn on_columns(map: FeatureMap, support: &[usize]) -> FeatureMap {
-    let drawn = ScaledFeatures { theta: vec![1.0; map.support.len()], map };
-    drawn.keep(|j, _| support.binary_search(&j).is_ok()).map
+fn root_mean_square(values: &[f32]) -> f64 {
+    (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }
 
 /// The seed of a member; the first one has the plan's own.
-pub(crate) fn seed(seed: u64, number: usize) -> u64 {
+pub(crate) fn member_seed(seed: u64, number: usize) -> u64 {
     seed.wrapping_add((number as u64) << 40)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_unexplained_share_is_told_without_the_worst_rows() {
-        let constant = vec![1.0; 200];
-        let mut losses = vec![0.01; 200];
-        (losses[3], losses[77]) = (4.0, 6.0);
-        assert!((unexplained_share(&losses, &constant) - 0.01).abs() < 1e-12);
-        losses[5] = 4.0;
-        assert!(unexplained_share(&losses, &constant) > 0.025, "three rows are more than one in a hundred");
-        (losses[5], losses[77]) = (0.01, 60.0);
-        assert!(unexplained_share(&losses, &constant) > 0.03, "the worst rows may not hold it all");
-        losses[5] = f64::NAN;
-        assert_eq!(unexplained_share(&losses, &constant), f64::INFINITY);
-        assert_eq!(unexplained_share(&[0.0; 60], &[0.0; 60]), f64::INFINITY);
-    }
+/// One line for people: sizes from the data's shape, the rest chosen on validation.
+pub(super) fn chosen(
+    sizes: &Sizes,
+    members: &[TrainedMember],
+    training: &Training<'_>,
+    transforms: &str,
+) -> String {
+    let ensemble = match members.len() {
+        1 => "single model".into(),
+        many => format!("ensemble of {many} members"),
+    };
+    let first = &members[0];
+    let (features, learned) = (first.map.features(), first.learned);
+    let searched = match sizes.learn_rows {
+        some if learned > 0 && some < training.rows.len() => format!(" learned on {some} rows"),
+        _ => " learned".into(),
+    };
+    let random = features - learned;
+    let features = match (learned, random) {
+        (0, random) => format!("{random} random Fourier features"),
+        (learned, 0) => format!("{learned} Fourier features{searched}"),
+        (learned, random) => format!("{features} Fourier features ({learned}{searched}, {random} random)"),
+    };
+    let (kept, columns) = (first.map.support.len(), first.map.columns());
+    let encoded = if columns == training.table_columns { "" } else { " encoded" };
+    let agop = if first.agop { ", AGOP metric" } else { "" };
+    let show = |alpha: f64| format!("{alpha:.0e}");
+    let alphas = || members.iter().map(|m| m.alpha);
+    let (least, most) = (show(alphas().fold(f64::INFINITY, f64::min)), show(alphas().fold(0.0, f64::max)));
+    let alpha = if least == most { most } else { format!("{least} to {most}") };
+    format!("{ensemble}, {features}, {kept} of {columns}{encoded} columns{agop}{transforms}, alpha {alpha}")
 }

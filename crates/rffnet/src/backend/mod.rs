@@ -13,7 +13,7 @@ use crate::problem::{Columns, Problem};
 use crate::ridge::{Design, Gram, Moments};
 use crate::solver::descent::DescentState;
 
-pub(crate) use cpu::{Cpu, dot};
+pub(crate) use cpu::Cpu;
 
 /// What a solver needs of the rows.
 pub(crate) trait Backend: Sync {

@@ -173,7 +173,7 @@ fn a_fit_uses_categories_gaps_and_dates_and_predicts_any_of_them() {
     }
     let types = [category(3), ColumnType::Date { day_first: false }, ColumnType::Number, ColumnType::Number];
     let data = regression(&x, &types, &y);
-    let model = Fit::new(&Params::new().effort(crate::Effort::Quick)).run(&data).expect("fits");
+    let model = Fit::new(&Params::new()).run(&data).expect("fits");
     let score = crate::scores::Scores::of(&model, &data).expect("scored").r2().expect("a regression");
     assert!(score > 0.98, "{score}");
     let importance = model.importances();

@@ -4,15 +4,15 @@ mod lasso;
 
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::auto::member::MemberFit;
-use crate::auto::recipe::Recipe;
+use crate::auto::Fitter;
+use crate::auto::sizes::Sizes;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::loss::{Link, LossKind};
 use crate::numerics::random::{Stream, Use, stream, uniform};
 use crate::params::{Descent, Init, Schedule, VarPro};
 use crate::problem::{Problem, root_mean_square};
 use crate::solver::descent::DescentState;
-use crate::solver::monitor::Monitor;
+use crate::solver::monitor::{Monitor, Shared};
 use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::solver::{Observer, Progress};
 use crate::training::Training;
@@ -104,6 +104,8 @@ fn restarter(
                 epochs: settings.restarts * RESTART_EPOCHS,
                 train_loss: loss * problem.unit,
                 validation_loss: None,
+                stage: "restarts",
+                done: None,
             };
             if observer.epoch(&progress).is_break() {
                 return best.1;
@@ -161,9 +163,10 @@ fn varpro(
     let stand_in = Problem { y, loss: exact.as_ref(), ..own.clone() };
     let training = Training { problem: &stand_in, ..training };
     let search = VarPro::of_steps(SEARCH_STEPS);
-    let recipe = Recipe::new(training.common, &search, training.rows.len(), map.support.len(), own.outputs);
-    let mut monitor = Monitor::new(observer, None, 3 * SEARCH_STEPS, own.unit);
-    let optimum = MemberFit::new(training, &recipe, 0).relevances(&mut monitor);
+    let sizes = Sizes::new(training.common, &search, (training.rows.len(), map.support.len()), own.outputs);
+    let shared = Shared::new(None, sizes.search(), own.unit);
+    let mut monitor = Monitor::new(&shared, Some(observer));
+    let optimum = Fitter::new(training, &sizes, 0).on_sample().relevances(&mut monitor);
     let start = Weights { theta: optimum.features.theta, ..start };
     if settings.random_head {
         return start;

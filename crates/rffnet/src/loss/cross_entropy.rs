@@ -9,9 +9,10 @@ pub(crate) struct Logistic;
 impl Loss for Logistic {
     fn row(&self, y: &[f64], f: &[f64], gradient: &mut [f64]) -> f64 {
         let (y, f) = (y[0], f[0]);
-        // log(1 + e^f) - y f without overflow.
-        let softplus = f.max(0.0) + (-f.abs()).exp().ln_1p();
-        gradient[0] = logistic(f) - y;
+        // log(1 + e^f) - y f without overflow; the logistic function from the same exponential.
+        let e = (-f.abs()).exp();
+        let softplus = f.max(0.0) + (1.0 + e).ln();
+        gradient[0] = if f >= 0.0 { 1.0 } else { e } / (1.0 + e) - y;
         softplus - y * f
     }
 

@@ -20,6 +20,7 @@ mod table;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::auto::constants::Recipe;
 use crate::loss::LossKind;
 use crate::penalty::PenaltyKind;
 use crate::spectrum::{Kernel, Sampling};
@@ -104,6 +105,8 @@ params! {
     committee: usize,
     effort: Effort,
     budget: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recipe: Recipe,
 }
 
 impl Params {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stored::{StoredPlan, paper_restarts};
 use super::{ClassWeight, Effort, Init, Missing, Preset, Schedule, SolverKind, SpectrumMode};
+use crate::auto::constants::Recipe;
 use crate::loss::LossKind;
 use crate::penalty::Penalty;
 use crate::spectrum::{Kernel, Sampling};
@@ -91,6 +92,9 @@ pub struct VarPro {
     /// Members of the ensemble, if their number was asked for.
     pub committee: Option<usize>,
     pub effort: Effort,
+    /// Constants that were changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
     /// L-BFGS steps per penalty.
     #[serde(skip)]
     pub steps: usize,
@@ -124,7 +128,7 @@ impl Plan {
 impl VarPro {
     /// So many steps of normal effort.
     pub(crate) fn of_steps(steps: usize) -> Self {
-        Self { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, steps }
+        Self { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, recipe: None, steps }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{
     ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
 };
 use crate::Error;
+use crate::auto::constants::Recipe;
 use crate::loss::LossKind;
 use crate::penalty::PenaltyKind;
 use crate::spectrum::{Kernel, Sampling};
@@ -50,6 +51,8 @@ pub enum ValueKind {
     Real(&'static str),
     /// True or false.
     Switch,
+    /// Changes of the default algorithm's constants.
+    Recipe,
 }
 
 /// Where the text of a default comes from.
@@ -75,6 +78,10 @@ impl Parameter {
             ValueKind::Whole(_) => "a whole number".into(),
             ValueKind::Real(_) => "a number".into(),
             ValueKind::Switch => "true or false".into(),
+            ValueKind::Recipe => match text.parse::<Recipe>() {
+                Err(error) => return error,
+                Ok(_) => "changes of constants".into(),
+            },
         };
         Error::parameter(self.flag, format!("'{text}'"), need)
     }
@@ -173,15 +180,17 @@ table! {
     "linear" "linear" "linear", Model, Switch, Text("true"),
         "Linear terms beside the features; varpro";
     "committee" "committee" "committee", Model, Whole("M"),
-        Text("by effort 1, 6 or 8, more where work is left; 1 where the first explains nearly all"),
+        Text("by effort 2, 4 or 8; 1 where little is left to explain"),
         "Members of the ensemble, whose predictions are averaged; varpro";
     "solver" "solver" "solver", Optimisation, names!(SolverKind), Text("auto"),
         "The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other losses, other \
          penalties than l2 on the head, a given rate, schedule, batch size, patience or start, and the paper's preset";
     "effort" "effort" "effort", Optimisation, names!(Effort), Text("normal"),
-        "How much work to do: a tenth of normal, or five times as much; varpro";
+        "How much work to do: about a third of normal, or about four times as much; varpro";
     "budget" "budget" "budget", Optimisation, Real("SECONDS"), Text("none"),
         "Stop after so many seconds with what there is; varpro";
+    "recipe" "recipe" "recipe", Optimisation, ValueKind::Recipe, Text("none"),
+        "Changes of the default algorithm's constants, as in members=8,judge-errors=2; docs/method.md lists them; varpro";
     "init" "init" "init", Optimisation, names!(Init), Planned(descent!(|d| d.init.to_string())),
         "Where the relevances start; varpro for losses that the solver varpro does not know";
     "restarts" "restarts" "n_restarts", Optimisation, Whole("N"),
@@ -213,7 +222,8 @@ mod tests {
     /// The table and the struct name the same parameters.
     #[test]
     fn every_field_has_a_row() {
-        let json = serde_json::to_value(Params::new().restarts(1)).expect("written");
+        let recipe = "members=2".parse::<Recipe>().expect("known");
+        let json = serde_json::to_value(Params::new().restarts(1).recipe(recipe)).expect("written");
         let mut fields: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
         fields.retain(|field| *field != "seed");
         let mut rows: Vec<&str> = PARAMETERS.iter().map(|p| p.key).collect();

@@ -19,6 +19,7 @@
 
 mod backward;
 mod buffer;
+mod dense;
 mod dispatch;
 mod forward;
 mod frequencies;
@@ -183,6 +184,16 @@ pub fn adam(
 /// One step of gradient descent, and then the proximal map.
 pub fn sgd(path: Path, w: &mut [f32], g: &[f32], lr: f32, prox: Prox) {
     dispatch::run(path, update::Sgd { w, g, lr, prox });
+}
+
+/// Outputs of heads on rows in memory: `f[i, c] = sum_j z[i, j] heads[c, j]`.
+pub fn dense_outputs(path: Path, z: &[f32], columns: usize, heads: &[f32], f: &mut [f32]) {
+    dispatch::run(path, dense::Outputs { z, columns, heads, f });
+}
+
+/// Their gradient: `gradient[c, j] += sum_i r[i, c] z[i, j]`.
+pub fn dense_gradient(path: Path, z: &[f32], columns: usize, r: &[f32], gradient: &mut [f32]) {
+    dispatch::run(path, dense::Gradient { z, columns, r, gradient });
 }
 
 /// Sine and cosine of each number: within 1.5e-7 for all arguments, NaN for those that are not finite.

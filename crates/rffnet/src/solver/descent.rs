@@ -152,8 +152,14 @@ pub(crate) fn descend(
             best.loss = loss;
             best.best_epoch = epoch;
         }
-        let progress =
-            Progress { epoch, epochs: settings.epochs, train_loss: train, validation_loss: validation };
+        let progress = Progress {
+            epoch,
+            epochs: settings.epochs,
+            train_loss: train,
+            validation_loss: validation,
+            stage: "epochs",
+            done: Some(epoch as f64 / settings.epochs as f64),
+        };
         if observer.epoch(&progress).is_break() {
             best.stopped = Stopped::Interrupted;
             break;

@@ -5,11 +5,12 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use crate::backend::{MAX_BLOCKS, dot};
+use crate::backend::MAX_BLOCKS;
 use crate::fold::block_rows;
 use crate::loss::LossRows;
 use crate::problem::Problem;
 use crate::ridge::{Design, DualForm};
+use crate::simd;
 
 /// A larger design is computed anew at every step.
 const MOST_BYTES: usize = 256 << 20;
@@ -38,9 +39,10 @@ impl<'a> DesignCache<'a> {
 
     /// `outputs` numbers a row.
     pub(crate) fn outputs(&self, coefficients: &[f64], outputs: usize) -> Vec<f32> {
-        let b: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
-        let heads = b.chunks_exact(b.len() / outputs);
-        self.z.chunks_exact(self.columns).flat_map(|z| heads.clone().map(|b| dot(z, b))).collect()
+        let heads: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
+        let mut f = vec![0.0; self.z.len() / self.columns * outputs];
+        simd::dense_outputs(simd::path(), &self.z, self.columns, &heads, &mut f);
+        f
     }
 
     /// Mean loss over the rows, and its gradient by the coefficients.
@@ -50,9 +52,9 @@ impl<'a> DesignCache<'a> {
         rows: &[usize],
         coefficients: &[f64],
     ) -> (f64, Vec<f64>) {
-        let (m, k) = (self.columns, problem.outputs);
+        let (m, k, width, path) = (self.columns, problem.outputs, problem.width, simd::path());
         let factor = 1.0 / rows.len() as f64;
-        let b: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
+        let heads: Vec<f32> = coefficients.iter().map(|&v| v as f32).collect();
         let block = block_rows(rows.len(), MAX_BLOCKS);
         let parts: Vec<(f64, Vec<f32>)> = self
             .z
@@ -61,26 +63,27 @@ impl<'a> DesignCache<'a> {
             .map(|(z, rows)| {
                 let (mut loss, mut gradient) = (0.0, vec![0.0f32; k * m]);
                 let some = (CACHED / m).clamp(8, 64);
-                let mut residual = vec![0.0; some * k];
+                let mut buffer = vec![0.0; some * (width + 1 + 2 * k)];
+                let (y, rest) = buffer.split_at_mut(some * width);
+                let (weight, rest) = rest.split_at_mut(some);
+                let (f, residual) = rest.split_at_mut(some * k);
                 for (z, rows) in z.chunks(some * m).zip(rows.chunks(some)) {
-                    let heads = b.chunks_exact(m);
-                    let f: Vec<f32> =
-                        z.chunks_exact(m).flat_map(|z| heads.clone().map(|b| dot(z, b))).collect();
-                    let residual = &mut residual[..f.len()];
+                    let n = rows.len();
+                    for ((&i, y), weight) in rows.iter().zip(y.chunks_exact_mut(width)).zip(&mut *weight) {
+                        y.copy_from_slice(problem.target(i));
+                        *weight = problem.weight(i);
+                    }
+                    simd::dense_outputs(path, z, m, &heads, &mut f[..n * k]);
                     let block = LossRows {
-                        y: &problem.targets(rows),
-                        f: &f,
-                        weight: &problem.weights(rows),
+                        y: &y[..n * width],
+                        f: &f[..n * k],
+                        weight: &weight[..n],
                         factor,
                         outputs: k,
-                        gradient: residual,
+                        gradient: &mut residual[..n * k],
                     };
                     problem.loss.block(block, &mut loss);
-                    for (z, residual) in z.chunks_exact(m).zip(residual.chunks_exact(k)) {
-                        for (gradient, &r) in gradient.chunks_exact_mut(m).zip(residual) {
-                            gradient.iter_mut().zip(z).for_each(|(g, z)| *g += r * z);
-                        }
-                    }
+                    simd::dense_gradient(path, z, m, &residual[..n * k], &mut gradient);
                 }
                 (loss, gradient)
             })

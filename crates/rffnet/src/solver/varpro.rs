@@ -1,6 +1,8 @@
 //! Variable projection (Golub and Pereyra 1973): L-BFGS over the relevances, and over the frequencies once the relevances
 //! have been optimised, with the head solved exactly at every step.
 
+use std::cell::Cell;
+
 use crate::backend::Wanted;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::numerics::lbfgs::{Lbfgs, Point};
@@ -10,8 +12,7 @@ use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::validation::Split;
 
-/// Steps without a better validation loss before a stage ends early, and the smallest decrease that counts.
-const PATIENCE: usize = 6;
+/// The smallest relative decrease of the validation loss that counts.
 const IMPROVEMENT: f64 = 1e-4;
 /// A stage also ends when a step lowers the objective by less than this share.
 const STALL: f64 = 1e-5;
@@ -28,6 +29,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) alphas: &'a [f64],
     /// Steps per penalty.
     pub(crate) steps: usize,
+    /// Steps without a better validation loss before a penalty ends early.
+    pub(crate) patience: usize,
     /// Frequencies and phases move too.
     pub(crate) spectrum: bool,
     pub(crate) linear: Linear,
@@ -55,7 +58,14 @@ pub(crate) fn optimise(
     for &alpha in stage.alphas {
         let base = best.as_ref().map_or(&start, |b| &b.features).clone();
         let mut reduced = Reduced::new(problem, &split.train, HeadSettings { alpha, linear: stage.linear });
+        let shared = monitor.shared;
+        let evaluations = Cell::new(0);
         let mut evaluate = |x: Vec<f64>| {
+            // Beyond the deadline only the first point of a stage is looked at.
+            if shared.overdue() && evaluations.get() > 0 {
+                return Point { gradient: vec![0.0; x.len()], x, value: f64::INFINITY, note: None };
+            }
+            evaluations.set(evaluations.get() + 1);
             let features = unpack(&base, &x, stage.spectrum);
             let e = reduced.evaluate(&features, wanted);
             // The gradient within the subspace in which tied relevances are equal.
@@ -95,10 +105,12 @@ pub(crate) fn optimise(
             } else {
                 waited += 1;
             }
-            if monitor.step(at.value, loss, || unpack(&base, &at.x, stage.spectrum).relevances()).is_break() {
+            monitor.evaluated(evaluations.take());
+            let relevances = unpack(&base, &at.x, stage.spectrum).relevances();
+            if monitor.step(at.value, loss, relevances).is_break() {
                 break;
             }
-            if stalled || waited >= PATIENCE {
+            if stalled || waited >= stage.patience {
                 break;
             }
         }

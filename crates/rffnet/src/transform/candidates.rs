@@ -12,10 +12,10 @@ const QUARTILE_ROWS: usize = 10_000;
 const POWER_ROWS: usize = 2_000;
 /// Quartiles of a normal distribution are this many deviations apart.
 const QUARTILES: f64 = 1.349;
-/// A column has long tails if it reaches further than this many deviations, as its middle half has them, from the median.
-const LONG_TAIL: f64 = 6.0;
-/// How many of those deviations a soft-clipped column reaches.
-const SOFT_CLIP_LIMIT: f64 = 3.0;
+
+/// Multiplications that a Yeo-Johnson power costs in a pass, and a soft clip.
+const POWER: f64 = 6000.0;
+const SOFT_CLIP: f64 = 600.0;
 
 /// Transforms beyond standardisation, from the least change to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,17 @@ pub(crate) struct Candidate {
     pub(crate) range: Vec<f32>,
 }
 
+impl Candidate {
+    /// Multiplications that transforming a row takes.
+    pub(crate) fn cost(&self) -> f64 {
+        let of_column = |column: &ColumnTransform| {
+            let power = column.power.is_some_and(|power| !power.is_clip());
+            f64::from(power) * POWER + f64::from(column.soft_clip.is_some()) * SOFT_CLIP
+        };
+        self.transforms.columns().iter().map(of_column).sum()
+    }
+}
+
 /// The transform of one column, and its range after it.
 struct Found {
     transform: ColumnTransform,
@@ -43,15 +54,30 @@ struct Found {
 }
 
 impl ColumnStatistics {
+    /// From standardisation alone, the least change, to the most robust to outlying rows; `tails` are the deviations from
+    /// which a column has long tails, and how many of them it reaches once it is soft-clipped.
+    pub(crate) fn candidates(
+        &self,
+        tails: (f64, f64),
+        x: Matrix<'_>,
+        rows: &[usize],
+        weight: impl Fn(usize) -> f32 + Sync,
+    ) -> Vec<Candidate> {
+        let plain = Candidate { transforms: self.transforms.clone(), range: self.range.clone() };
+        let others =
+            Change::ALL.into_iter().filter_map(|change| self.candidate((change, tails), x, rows, &weight));
+        [plain].into_iter().chain(others).collect()
+    }
+
     /// The candidate's transforms; `None` if no column needs them. Columns of two values stay as they are.
     pub(crate) fn candidate(
         &self,
-        change: Change,
+        (change, tails): (Change, (f64, f64)),
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
     ) -> Option<Candidate> {
-        let find = |j| self.find(j, change, x, rows, &weight);
+        let find = |j| self.find(j, (change, tails), x, rows, &weight);
         let found: Vec<Option<Found>> = (0..x.columns()).into_par_iter().map(find).collect();
         let powers = found.iter().flatten().any(|f| f.transform.power.is_some());
         let soft = found.iter().flatten().any(|f| f.transform.soft_clip.is_some());
@@ -70,7 +96,7 @@ impl ColumnStatistics {
     fn find(
         &self,
         j: usize,
-        change: Change,
+        (change, (long_tail, clip)): (Change, (f64, f64)),
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32,
@@ -101,11 +127,11 @@ impl ColumnStatistics {
         // Where more than half the rows are alike, the deviation of all has to do.
         let middle = (third - first) / QUARTILES;
         let spread = if middle > 0.0 { middle } else { 1.0 };
-        let long = (after(highest) - median).max(median - after(lowest)) / spread > LONG_TAIL;
+        let long = (after(highest) - median).max(median - after(lowest)) / spread > long_tail;
         // Long tails are clipped around the median.
         let (centre, unit) = if long { (median, spread) } else { (0.0, 1.0) };
-        let soft_clip = long.then_some((1.0 / (SOFT_CLIP_LIMIT * SOFT_CLIP_LIMIT)) as f32);
-        let range = if long { 2.0 * SOFT_CLIP_LIMIT } else { after(highest) - after(lowest) } as f32;
+        let soft_clip = long.then_some((1.0 / (clip * clip)) as f32);
+        let range = if long { 2.0 * clip } else { after(highest) - after(lowest) } as f32;
         let transform = match power {
             Some(power) => {
                 let centre = (power.centre as f64 + centre / power.inverse as f64) as f32;
@@ -153,6 +179,8 @@ mod tests {
     use super::*;
     use crate::simd::Path;
 
+    const TAILS: (f64, f64) = (6.0, 3.0);
+
     #[test]
     fn long_tails_are_soft_clipped_and_short_ones_are_not() {
         let n = 4000;
@@ -166,7 +194,7 @@ mod tests {
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.candidate(Change::SoftClip, x, &rows, |_| 1.0).expect("long tails");
+        let found = statistics.candidate((Change::SoftClip, TAILS), x, &rows, |_| 1.0).expect("long tails");
         let soft = found.transforms;
         let clipped: Vec<bool> = soft.columns().iter().map(|c| c.soft_clip.is_some()).collect();
         assert_eq!(clipped, [false, true, false, true]);
@@ -182,7 +210,7 @@ mod tests {
         assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
         (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
         let few = ColumnStatistics::new(x, &rows[..2], |_| 1.0);
-        assert!(few.candidate(Change::SoftClip, x, &rows[..2], |_| 1.0).is_none());
+        assert!(few.candidate((Change::SoftClip, TAILS), x, &rows[..2], |_| 1.0).is_none());
     }
 
     #[test]
@@ -192,7 +220,8 @@ mod tests {
         let x = Matrix::new(&data, n, 2).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.candidate(Change::YeoJohnson, x, &rows, |_| 1.0).expect("there is skew");
+        let found =
+            statistics.candidate((Change::YeoJohnson, TAILS), x, &rows, |_| 1.0).expect("there is skew");
         let powers: Vec<bool> = found.transforms.columns().iter().map(|c| c.power.is_some()).collect();
         assert_eq!(powers, [false, true]);
         let all = found.transforms.applied(x);

@@ -37,8 +37,6 @@ use predict::{Losses, write_design};
 use slopes::{OuterSlopes, SquaredSlopes};
 use workspace::with_workspace;
 
-pub(crate) use workspace::dot;
-
 /// The processor's vector units, chosen once.
 pub(crate) struct Cpu {
     path: Path,

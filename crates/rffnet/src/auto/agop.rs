@@ -4,19 +4,12 @@
 //! outer product M of a fitted network shows such directions: frequencies are drawn from N(0, M), the head is solved, and M
 //! is computed again, for a few rounds. (With another kernel than the Gaussian one, the root of M mixes its frequencies.)
 
-use crate::features::{FeatureMap, Network, ScaledFeatures};
+use super::Fitter;
+use super::head::{Solved, walk};
+use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::cholesky::Cholesky;
 use crate::solver::monitor::Monitor;
-use crate::solver::reduced::HeadSettings;
 use crate::solver::varpro::Optimum;
-use crate::validation::Split;
-
-use super::MemberFit;
-use super::head::{Chosen, choose, walk};
-
-/// Rounds at most, and the share by which each must lower the validation loss.
-const ROUNDS: usize = 8;
-const ROUND_GAIN: f64 = 0.003;
 
 /// With more columns there is no AGOP metric: the outer products would cost more than the Gram matrix.
 const MOST_COLUMNS: usize = 300;
@@ -45,24 +38,6 @@ impl Metric {
         let full = Self::Full(Cholesky::new(&even, columns, columns, |_| JITTER).rows(), columns);
         let factor = size / full.size();
         factor.is_finite().then(|| full.times(factor))
-    }
-
-    /// For some of the columns.
-    pub(super) fn on(&self, kept: &[usize]) -> Option<Self> {
-        let (root, d) = match self {
-            Self::Diagonal(theta) => return Some(Self::Diagonal(kept.iter().map(|&a| theta[a]).collect())),
-            Self::Full(root, d) => (root, *d),
-        };
-        let row = |a: usize| &root[a * d..(a + 1) * d];
-        let k = kept.len();
-        let mut covariance = vec![0.0; k * k];
-        for (i, &a) in kept.iter().enumerate() {
-            for (j, &b) in kept[..=i].iter().enumerate() {
-                covariance[i * k + j] = row(a).iter().zip(row(b)).map(|(a, b)| *a as f64 * *b as f64).sum();
-            }
-        }
-        let size = (0..k).map(|i| covariance[i * k + i]).sum::<f64>().sqrt();
-        Self::new(&covariance, k, size as f32)
     }
 
     /// The root of the covariance's trace.
@@ -102,69 +77,44 @@ impl Metric {
     }
 }
 
-/// The result of the rounds.
-pub(super) struct Agop {
-    pub(super) optimum: Optimum,
-    pub(super) metric: Metric,
-    /// The best penalty before the first round, and its loss.
-    pub(super) before: (f64, f64),
-}
-
-/// The result of one round.
-struct Round {
-    metric: Metric,
-    features: ScaledFeatures,
-    found: Chosen,
-}
-
-impl MemberFit<'_> {
-    /// Whether there are directions to find, and rows to validate them.
-    pub(super) fn agop_applies(&self, columns: usize) -> bool {
-        (2..=MOST_COLUMNS).contains(&columns) && self.validates()
-    }
-
-    /// Rounds of AGOP from `metric` on, while the validation loss improves; and the penalty and the loss they began with.
-    pub(super) fn agop_rounds(
+impl Fitter<'_> {
+    /// Rounds of AGOP from the relevances on, while the validation loss falls; `None` if there are no directions to find or
+    /// the first round does not lower it.
+    pub(super) fn agop(
         &self,
+        from: &Optimum,
         drawn: &FeatureMap,
-        metric: Metric,
-        alpha: f64,
-        split: &Split,
         monitor: &mut Monitor<'_>,
-    ) -> Agop {
-        let problem = self.training.problem;
-        let try_out = |metric: Metric, alpha: f64, range| {
-            let features = metric.apply(drawn.clone());
-            let head = HeadSettings { alpha, linear: self.linear };
-            let found = choose(problem, split, &features, head, range);
-            Round { metric, features, found }
+    ) -> Option<(Metric, Solved)> {
+        let (problem, columns) = (self.training.problem, drawn.support.len());
+        if !(2..=MOST_COLUMNS).contains(&columns) || !self.validates() {
+            return None;
+        }
+        let mut try_out = |metric: Metric, alpha: f64, range| {
+            let solved = self.solve(metric.apply(drawn.clone()), alpha, range, monitor);
+            (!monitor.overdue()).then_some((metric, solved))
         };
-        let mut at = try_out(metric, alpha, self.range);
-        let before = (at.found.alpha, at.found.loss);
-        for _ in 0..ROUNDS {
-            if monitor.overdue() {
-                break;
-            }
-            let network = Network::new(&at.features.map, &at.found.weights);
-            let agop = problem.backend.agop(problem, network, &split.train);
-            let Some(metric) = Metric::new(&agop, drawn.support.len(), at.metric.size()) else { break };
+        let relevances = Metric::Diagonal(from.features.theta.clone());
+        let mut at = try_out(relevances, from.alpha, self.range)?;
+        for _ in 0..self.sizes.constants.agop_rounds as usize {
+            let agop = problem.backend.agop(problem, at.1.network(), &self.split.train);
+            let metric = Metric::new(&agop, columns, at.0.size());
+            let Some(next) = metric.and_then(|metric| try_out(metric, at.1.alpha, self.range)) else { break };
             // The size of the smallest validation loss, with the penalty as it is.
             let next = walk(
-                try_out(metric, at.found.alpha, self.range),
-                |round| round.found.loss,
-                |round, direction, taken| {
-                    let metric = round.metric.clone().times(direction.factor(STRETCH) as f32);
-                    (taken < STRETCHES && !monitor.overdue())
-                        .then(|| try_out(metric, round.found.alpha, None))
+                next,
+                |(_, solved)| solved.loss,
+                |(metric, solved), direction, taken| {
+                    let metric = metric.clone().times(direction.factor(STRETCH) as f32);
+                    (taken < STRETCHES).then(|| try_out(metric, solved.alpha, None)).flatten()
                 },
             );
-            if next.found.loss >= at.found.loss * (1.0 - ROUND_GAIN) || !next.found.loss.is_finite() {
+            if next.1.loss >= at.1.loss || !next.1.loss.is_finite() {
                 break;
             }
             at = next;
         }
-        let optimum = Optimum { features: at.features, alpha: at.found.alpha, loss: at.found.loss };
-        Agop { optimum, metric: at.metric, before }
+        at.0.is_full().then_some(at)
     }
 }
 
@@ -199,20 +149,6 @@ mod tests {
     fn a_diagonal_metric_mixes_nothing() {
         let features = Metric::Diagonal(vec![0.5, 0.0]).apply(drawn());
         assert_eq!((features.map.omega, features.theta), (drawn().omega, vec![0.5, 0.0]));
-    }
-
-    #[test]
-    fn fewer_columns_have_the_part_of_the_covariance_that_is_theirs() {
-        // LL' for L = [2 0 0; 1 1 0; 3 1 1], rows and columns 0 and 2.
-        let metric = Metric::Full(vec![2.0, 0.0, 0.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0], 3);
-        let Some(Metric::Full(root, 2)) = metric.on(&[0, 2]) else { panic!("full") };
-        for (at, expected) in [(0, 2.0), (1, 0.0), (2, 3.0), (3, 2f32.sqrt())] {
-            assert!((root[at] - expected).abs() < 1e-4, "{root:?}");
-        }
-        let Some(Metric::Diagonal(theta)) = Metric::Diagonal(vec![1.0, 2.0, 3.0]).on(&[1]) else {
-            panic!("diagonal")
-        };
-        assert_eq!(theta, [2.0]);
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! Every number that decides something in the default algorithm, in one table. `--recipe NAME=VALUE,...` changes them, which is
+//! how `benchmarks/suite` measures what each is worth; docs/method.md has the results.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// Declares [`Constants`] with their defaults, and their names.
+macro_rules! constants {
+    ($($(#[doc = $doc:literal])+ $name:ident = $value:literal;)+) => {
+        /// The constants of the default algorithm.
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) struct Constants {
+            $($(#[doc = $doc])+ pub(crate) $name: f64,)+
+        }
+
+        impl Default for Constants {
+            fn default() -> Self {
+                Self { $($name: $value,)+ }
+            }
+        }
+
+        /// Name, default and meaning of each constant of the default algorithm.
+        pub const CONSTANTS: &[(&str, f64, &str)] = &[$((stringify!($name), $value, concat!($($doc),+)),)+];
+
+        impl Constants {
+            fn set(&mut self, name: &str, value: f64) {
+                match name {
+                    $(stringify!($name) => self.$name = value,)+
+                    _ => unreachable!("names are checked when they are read"),
+                }
+            }
+        }
+    };
+}
+
+constants! {
+    /// Members of the ensemble at normal effort.
+    members = 4.0;
+    /// Rows that relevances and the AGOP metric are found on, times the root of the rows; at least five per coefficient.
+    search_rows = 50.0;
+    /// Features they are found with, times the root of those rows.
+    search_features = 5.0;
+    /// The same, at most.
+    most_search_features = 300.0;
+    /// L-BFGS steps from each start of the relevances before they are compared.
+    start_steps = 2.0;
+    /// Standard errors by which a candidate must lower the validation loss of a simpler one.
+    judge_errors = 0.5;
+    /// Columns whose relevance is below this share of the largest may be dropped.
+    drop_below = 0.05;
+    /// Rounds of the AGOP metric, at most; 0 for none.
+    agop_rounds = 6.0;
+    /// Features whose frequencies are learned, times the root of the rows they are learned on.
+    learned = 5.0;
+    /// Rows frequencies are learned on.
+    learn_rows = 30000.0;
+    /// L-BFGS steps per penalty while frequencies are learned.
+    learn_steps = 30.0;
+    /// The penalty that the learning of a classifier's frequencies begins with, at least.
+    class_alpha = 3e-4;
+    /// Features of a member, times the root of the rows; never more than rows.
+    features = 14.0;
+    /// The same, at most.
+    most_features = 3000.0;
+    /// How much finer than the metric's length scale the finest random features are.
+    finest = 4.0;
+    /// The weakest penalty, times the number of validation rows; ten times as much for classes.
+    weakest = 1e-3;
+    /// L-BFGS steps without a better validation loss that end a penalty.
+    patience = 3.0;
+    /// Deviations from the median, as the quartiles have them, beyond which a column's tails are long.
+    long_tail = 6.0;
+    /// How many of those deviations a soft-clipped column reaches.
+    soft_clip = 3.0;
+    /// The share of unexplained loss below which one member is the model.
+    single_below = 0.01;
+}
+
+/// Constants that are to have other values than their defaults: `NAME=VALUE,...`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Recipe(Vec<(String, f64)>);
+
+impl Recipe {
+    pub(crate) fn constants(&self) -> Constants {
+        let mut constants = Constants::default();
+        self.0.iter().for_each(|(name, value)| constants.set(name, *value));
+        constants
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let change = |part: &str| {
+            let (name, value) = part.split_once('=')?;
+            let value: f64 = value.trim().parse().ok()?;
+            let name = name.trim().replace('-', "_");
+            let known = CONSTANTS.iter().any(|c| c.0 == name) && value >= 0.0 && value.is_finite();
+            known.then_some((name, value))
+        };
+        let changes = text.split(',').map(|part| change(part).ok_or(part));
+        let refused = |part| {
+            let names = CONSTANTS.iter().map(|c| c.0).collect::<Vec<_>>().join(" ");
+            Error::parameter("recipe", format!("'{part}'"), format!("NAME=NUMBER with NAME one of {names}"))
+        };
+        changes.collect::<Result<_, _>>().map(Self).map_err(refused)
+    }
+}
+
+impl TryFrom<String> for Recipe {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<Recipe> for String {
+    fn from(recipe: Recipe) -> Self {
+        recipe.to_string()
+    }
+}
+
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_read_written_and_refused() {
+        let recipe: Recipe = "members=2, learn-steps=10".parse().expect("known");
+        assert_eq!(recipe.to_string(), "members=2,learn_steps=10");
+        let constants = recipe.constants();
+        assert_eq!((constants.members, constants.learn_steps), (2.0, 10.0));
+        assert_eq!(constants.features, Constants::default().features);
+        for wrong in ["", "members", "members=x", "member=2", "members=-1", "members=inf"] {
+            let error = wrong.parse::<Recipe>().expect_err(wrong).to_string();
+            assert!(error.contains("NAME=NUMBER with NAME one of members "), "{error}");
+        }
+        assert!(CONSTANTS.len() <= 20, "more than a page can justify");
+    }
+}

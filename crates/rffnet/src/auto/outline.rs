@@ -1,0 +1,64 @@
+//! What the default algorithm is going to do, and about how long that takes, before it does it.
+
+use std::fmt;
+use std::time::Instant;
+
+use super::sizes::Sizes;
+use crate::Error;
+use crate::backend::{self, Backend};
+use crate::params::{Params, Shape};
+use crate::ridge::Gram;
+
+/// Rows and columns of the Gram matrix that is timed, and how often; the fastest counts.
+const TIMED: (usize, usize) = (1024, 256);
+const TIMES: usize = 4;
+
+/// Seconds per second that the counted multiplications of a Gram matrix alone would take: stages end early, and a second
+/// thread is not as good as the first.
+const SLACK: f64 = 1.0;
+
+/// The sizes of a fit, told in one line, and its work.
+///
+/// ```
+/// use rffnet::{Outline, Params, Shape};
+/// let shape = Shape { rows: 10_000, columns: 20, classification: false };
+/// let outline = Outline::new(&Params::new(), shape, 1)?.expect("the default algorithm");
+/// assert!(outline.to_string().contains("4 members"));
+/// # Ok::<(), rffnet::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Outline(Sizes);
+
+impl Outline {
+    /// Of a fit to a table with so many columns (after encoding) and outputs; `None` if it is a descent.
+    pub fn new(params: &Params, shape: Shape, outputs: usize) -> Result<Option<Self>, Error> {
+        let plan = params.plan(shape)?;
+        let of = |settings| Sizes::new(&plan.common, settings, (shape.rows, shape.columns), outputs);
+        Ok(plan.varpro().map(|settings| Self(of(settings))))
+    }
+
+    /// About how many seconds it takes on the threads of the current pool, from the time that a small Gram matrix takes.
+    pub fn seconds(&self) -> f64 {
+        let (rows, columns) = TIMED;
+        let z: Vec<f32> = (0..rows * columns).map(|i| (i % 7) as f32).collect();
+        let time = |_| {
+            let begun = Instant::now();
+            backend::cpu().add_gram(&mut Gram::new(columns), &z);
+            begun.elapsed().as_secs_f64()
+        };
+        let fastest = (0..TIMES).map(time).fold(f64::INFINITY, f64::min);
+        SLACK * self.0.work() * fastest / (rows * columns * columns) as f64
+    }
+}
+
+impl fmt::Display for Outline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sizes { members, learned, random, learn_rows, search_rows, .. } = self.0;
+        let plural = if members == 1 { "" } else { "s" };
+        write!(f, "{members} member{plural} of {} Fourier features", learned + random)?;
+        if learned > 0 {
+            write!(f, ", {learned} of them learned on {learn_rows} rows")?;
+        }
+        write!(f, "; relevances from {search_rows} rows")
+    }
+}
