@@ -160,7 +160,7 @@ impl Sizes {
         let mut sizes = self.clone();
         let Some((seconds, rate)) = shared.left() else { return sizes };
         let affordable = BUDGET_SHARE * seconds * rate;
-        while sizes.members as f64 * sizes.member() > affordable && sizes.random > FEWEST_FEATURES {
+        while sizes.rest() > affordable && sizes.random > FEWEST_FEATURES {
             if sizes.members > 1 {
                 sizes.members -= 1;
                 continue;
@@ -176,8 +176,13 @@ impl Sizes {
         sizes
     }
 
+    /// Multiplications after the first member's search.
+    fn rest(&self) -> f64 {
+        self.work() - self.search()
+    }
+
     /// Multiplications of the whole fit.
     pub(crate) fn work(&self) -> f64 {
-        self.search() + self.members as f64 * self.member()
+        self.members as f64 * (self.search() + self.member())
     }
 }

@@ -142,7 +142,8 @@ impl<'a> Monitor<'a> {
             let done = (shared.done.load(Relaxed) as f64 / shared.planned).min(1.0);
             let progress = Progress {
                 epoch,
-                epochs: epoch,
+                // As many in all as the share of the work suggests.
+                epochs: if done > 0.0 { epoch.max((epoch as f64 / done) as usize) } else { epoch },
                 train_loss: train,
                 validation_loss: Some(validation),
                 stage: self.stage,

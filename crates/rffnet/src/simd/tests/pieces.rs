@@ -201,3 +201,30 @@ fn buffers_are_aligned() {
         assert_eq!(buffer.len(), 2 * n);
     }
 }
+
+/// Outputs and gradients of heads on rows in memory, for widths with and without a rest, against sums in double precision.
+#[test]
+fn products_with_rows_in_memory() {
+    for path in available() {
+        for (rows, m, k) in [(1, 1, 1), (3, 15, 2), (8, 16, 1), (5, 64, 3), (7, 130, 1), (64, 77, 2)] {
+            let (z, heads, r) = (draw(1, rows * m, 1.0), draw(2, k * m, 1.0), draw(3, rows * k, 1.0));
+            let mut f = vec![f32::NAN; rows * k];
+            dense_outputs(path, &z, m, &heads, &mut f);
+            let mut gradient = vec![0.5; k * m];
+            dense_gradient(path, &z, m, &r, &mut gradient);
+            let product = |a: f32, b: f32| f64::from(a) * f64::from(b);
+            for i in 0..rows {
+                for c in 0..k {
+                    let want: f64 = (0..m).map(|j| product(z[i * m + j], heads[c * m + j])).sum();
+                    assert!((f64::from(f[i * k + c]) - want).abs() < 1e-4, "{path} {rows} {m} {k}");
+                }
+            }
+            for c in 0..k {
+                for j in 0..m {
+                    let want = 0.5 + (0..rows).map(|i| product(r[i * k + c], z[i * m + j])).sum::<f64>();
+                    assert!((f64::from(gradient[c * m + j]) - want).abs() < 1e-4, "{path} {rows} {m} {k}");
+                }
+            }
+        }
+    }
+}
