@@ -18,7 +18,7 @@ def gathered(folder, tables, names):
     for name in names:
         by_table = {}
         for r in results(os.path.join(folder, "results", f"{name}.jsonl")):
-            if r["table"] in splits:
+            if r["table"] in splits and r["split"] < splits[r["table"]]:
                 by_table.setdefault(r["table"], []).append(r)
         means[name] = {}
         for table, lines in by_table.items():

@@ -259,7 +259,7 @@ fn only_the_columns_a_member_looks_at() {
 
 #[test]
 fn the_guard_holds_far_away() {
-    let steep = |row: &[f32]| 5.0 * f64::from(row[0]) + signal(row);
+    let steep = |row: &[f32]| 50.0 * f64::from(row[0]) + signal(row);
     let (model, graph) = regression(&quick().committee(1), 1, steep, false);
     let far: Vec<f32> = rows(4, 40).chunks(COLUMNS).flat_map(|r| [r[0] * 30.0, r[1], r[2], r[3]]).collect();
     let expected = model.predict(Matrix::new(&far, 40, COLUMNS).expect("a matrix")).expect("predictions");
@@ -270,7 +270,7 @@ fn the_guard_holds_far_away() {
         assert!(y.iter().filter(|&&y| y == bound).count() > 3, "the guard is reached");
     }
     let difference = largest_difference(y, &expected);
-    assert!(difference < 1e-3, "{difference}");
+    assert!(difference < 1e-2, "{difference}");
 }
 
 /// Fits labels and compares probabilities and labels on new rows.
