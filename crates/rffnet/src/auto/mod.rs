@@ -3,7 +3,7 @@
 //! 1. **transforms** (`transform/candidates.rs`): skewed columns become symmetric, long tails are soft-clipped, unless fewer
 //!    transforms are better;
 //! 2. **relevances** (`search.rs`): L-BFGS over the relevances from the better of two starts, on a sample of rows; columns of
-//!    small relevance are dropped if that is better;
+//!    small relevance are dropped unless all are better;
 //! 3. **AGOP metric** (`agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, if that is better;
 //! 4. **learned frequencies and head** (`member.rs`): some frequencies are learned by L-BFGS, random ones stand beside them, and
 //!    the head is solved on all rows. Members hold out other rows and draw other frequencies, and are trained side by side.

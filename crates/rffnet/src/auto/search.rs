@@ -151,7 +151,7 @@ impl Fitter<'_> {
         theta
     }
 
-    /// Without the columns of small relevance, if that is better.
+    /// Without the columns of small relevance, unless all columns are better.
     fn without_idle_columns(&self, all: Optimum, monitor: &mut Monitor<'_>) -> Optimum {
         let largest = all.features.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
         let stays = |theta: f32| theta.abs() >= self.sizes.constants.drop_below as f32 * largest;
@@ -161,7 +161,7 @@ impl Fitter<'_> {
         }
         let mut solve = |features| self.solve(features, all.alpha, None, monitor);
         let fewer = solve(all.features.keep(|_, theta| stays(theta)));
-        if !self.better(&self.losses(&fewer), &self.losses(&solve(all.features.clone()))) {
+        if self.better(&self.losses(&solve(all.features.clone())), &self.losses(&fewer)) {
             return all;
         }
         Optimum { features: fewer.features, loss: fewer.loss, ..all }
