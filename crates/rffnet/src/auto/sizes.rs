@@ -52,6 +52,7 @@ struct Shape {
 }
 
 impl Sizes {
+    /// Effort is 1 for normal: members grow with its root, rows and features more slowly.
     pub(crate) fn new(
         common: &Common,
         settings: &VarPro,
@@ -63,17 +64,6 @@ impl Sizes {
             Effort::Normal => 1.0,
             Effort::Thorough => 5.0,
         };
-        Self::of_effort(common, settings, (rows, columns), outputs, effort)
-    }
-
-    /// The same with any effort, 1 for normal: members grow with its root, rows and features more slowly.
-    fn of_effort(
-        common: &Common,
-        settings: &VarPro,
-        (rows, columns): (usize, usize),
-        outputs: usize,
-        effort: f64,
-    ) -> Self {
         let constants = settings.recipe.clone().unwrap_or_default().constants();
         let c = &constants;
         let shape = Shape {
