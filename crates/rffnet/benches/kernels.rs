@@ -7,7 +7,7 @@
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use rayon::prelude::*;
-use rffnet::simd::{self, Aligned, CHUNK, Frequencies, GramScratch, Path, Prox, Tape};
+use rffnet::simd::{self, Aligned, CHUNK, Frequencies, Path, Prox, Tape};
 use std::hint::black_box;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -241,23 +241,22 @@ fn peak(path: Path) -> f64 {
 /// As a fit has it: threads share the rows of the output.
 struct Gram {
     m: usize,
-    ld: usize,
     z: Vec<f32>,
+    panels: Aligned,
     gram: Vec<f64>,
-    parts: Vec<(Range<usize>, GramScratch)>,
+    ranges: Vec<Range<usize>>,
 }
 
 impl Gram {
     const ROWS: usize = 512;
 
     fn new(m: usize, threads: usize) -> Self {
-        let ld = m.next_multiple_of(16);
         Self {
             m,
-            ld,
-            z: draw(6, Self::ROWS * ld, 1.0),
+            z: draw(6, Self::ROWS * m, 1.0),
+            panels: Aligned::zeros(Self::ROWS * m.next_multiple_of(16)),
             gram: vec![0.0; m * m],
-            parts: simd::gram_ranges(m, threads).into_iter().map(|r| (r, GramScratch::default())).collect(),
+            ranges: simd::gram_ranges(m, threads),
         }
     }
 
@@ -267,17 +266,19 @@ impl Gram {
     }
 
     fn run(&mut self, path: Path) {
-        let (m, ld, z) = (self.m, self.ld, &self.z);
+        let m = self.m;
+        let block = simd::GRAM_BLOCK * m.next_multiple_of(16);
+        let packed = self.panels.par_chunks_mut(block).zip(self.z.par_chunks(simd::GRAM_BLOCK * m));
+        packed.for_each(|(panels, z)| simd::gram_panels(z, m, m, panels));
         let mut rest = self.gram.as_mut_slice();
-        let mut parts = Vec::with_capacity(self.parts.len());
-        for (range, scratch) in &mut self.parts {
+        let mut parts = Vec::with_capacity(self.ranges.len());
+        for range in &self.ranges {
             let (part, tail) = rest.split_at_mut(range.len() * m);
-            parts.push((range.clone(), part, scratch));
+            parts.push((range.clone(), part));
             rest = tail;
         }
-        parts.into_par_iter().for_each(|(range, part, scratch)| {
-            simd::gram(path, z, Self::ROWS, ld, m, range, part, scratch);
-        });
+        let panels = &*self.panels;
+        parts.into_par_iter().for_each(|(range, part)| simd::gram(path, panels, m, range, part));
     }
 }
 

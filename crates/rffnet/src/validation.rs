@@ -85,11 +85,6 @@ impl Split {
         }
     }
 
-    /// With the first of its training rows only.
-    pub(crate) fn with_fewer(&self, rows: usize) -> Self {
-        Self { train: self.train[..rows.min(self.train.len())].to_vec(), validation: self.validation.clone() }
-    }
-
     /// What a fit is judged on: the validation rows, or the training rows where there are none.
     pub(crate) fn judged_on(&self) -> &[usize] {
         if self.validation.is_empty() { &self.train } else { &self.validation }
@@ -153,8 +148,6 @@ mod tests {
         let mut all = [split.train.clone(), split.validation.clone()].concat();
         all.sort_unstable();
         assert_eq!(all, rows);
-        let fewer = split.with_fewer(20);
-        assert_eq!((&fewer.train[..], &fewer.validation), (&split.train[..20], &split.validation));
         let none = Split::new(&rows, 0.0, Validation::Random, 3);
         assert_eq!(none.judged_on(), none.train);
     }

@@ -5,21 +5,14 @@
 //! is computed again, for a few rounds. (With another kernel than the Gaussian one, the root of M mixes its frequencies.)
 
 use super::Fitter;
-use super::head::{Solved, walk};
+use super::head::Solved;
 use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::cholesky::Cholesky;
 use crate::solver::monitor::Monitor;
 use crate::solver::varpro::Optimum;
 
-/// With more columns there is no AGOP metric: the outer products would cost more than the Gram matrix.
-const MOST_COLUMNS: usize = 300;
-
 /// Added to the diagonal of M, whose mean is scaled to one, before its Cholesky factor is taken.
 const JITTER: f64 = 1e-9;
-
-/// The factor between the sizes of the metric that are tried, and how often it is applied.
-const STRETCH: f64 = 2.0;
-const STRETCHES: usize = 3;
 
 /// The metric M, the covariance of the frequencies, held as a square root of it.
 #[derive(Clone)]
@@ -35,21 +28,16 @@ impl Metric {
     fn new(covariance: &[f64], columns: usize, size: f32) -> Option<Self> {
         let average = (0..columns).map(|a| covariance[a * columns + a]).sum::<f64>() / columns as f64;
         let even: Vec<f64> = covariance.iter().map(|c| c / average).collect();
-        let full = Self::Full(Cholesky::new(&even, columns, columns, |_| JITTER).rows(), columns);
-        let factor = size / full.size();
-        factor.is_finite().then(|| full.times(factor))
+        let root = Cholesky::new(&even, columns, columns, |_| JITTER).rows();
+        let factor = size / length(&root);
+        let root = root.into_iter().map(|r| r * factor).collect();
+        factor.is_finite().then_some(Self::Full(root, columns))
     }
 
     /// The root of the covariance's trace.
     fn size(&self) -> f32 {
         let (Self::Diagonal(root) | Self::Full(root, _)) = self;
-        root.iter().map(|r| r * r).sum::<f32>().sqrt()
-    }
-
-    fn times(mut self, factor: f32) -> Self {
-        let (Self::Diagonal(root) | Self::Full(root, _)) = &mut self;
-        root.iter_mut().for_each(|r| *r *= factor);
-        self
+        length(root)
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -63,14 +51,11 @@ impl Metric {
             Self::Full(root, d) => (root, *d),
         };
         let s = drawn.features();
-        let (mut omega, mut theta) = (vec![0.0; d * s], vec![0.0; d]);
-        for (a, (row, into)) in root.chunks_exact(d).zip(omega.chunks_exact_mut(s)).enumerate() {
-            theta[a] = row.iter().map(|r| r * r).sum::<f32>().sqrt();
-            if theta[a] > 0.0 {
-                for (r, drawn) in row[..=a].iter().zip(drawn.omega.chunks_exact(s)) {
-                    let share = r / theta[a];
-                    into.iter_mut().zip(drawn).for_each(|(o, w)| *o += share * w);
-                }
+        let theta: Vec<f32> = root.chunks_exact(d).map(length).collect();
+        let mut omega = vec![0.0; d * s];
+        for ((a, row), into) in root.chunks_exact(d).enumerate().zip(omega.chunks_exact_mut(s)) {
+            for (r, drawn) in row[..=a].iter().zip(drawn.omega.chunks_exact(s)).filter(|_| theta[a] > 0.0) {
+                into.iter_mut().zip(drawn).for_each(|(o, w)| *o += r / theta[a] * w);
             }
         }
         ScaledFeatures { map: drawn.with_omega(omega), theta }
@@ -78,44 +63,40 @@ impl Metric {
 }
 
 impl Fitter<'_> {
-    /// Rounds of AGOP from the relevances on, while the validation loss falls; `None` if there are no directions to find or
-    /// the first round does not lower it.
-    pub(super) fn agop(
-        &self,
-        from: &Optimum,
-        drawn: &FeatureMap,
-        monitor: &mut Monitor<'_>,
-    ) -> Option<(Metric, Solved)> {
-        let (problem, columns) = (self.training.problem, drawn.support.len());
-        if !(2..=MOST_COLUMNS).contains(&columns) || !self.validates() {
-            return None;
-        }
-        let mut try_out = |metric: Metric, alpha: f64, range| {
-            let solved = self.solve(metric.apply(drawn.clone()), alpha, range, monitor);
-            (!monitor.overdue()).then_some((metric, solved))
+    /// The relevances as a metric and, for as long as it is better, the AGOP of the fit before; with the fit that goes
+    /// with it. More columns than features would make outer products cost more than the Gram matrix.
+    pub(super) fn metric(&self, found: &Optimum, monitor: &mut Monitor<'_>) -> (Metric, Solved) {
+        monitor.stage("AGOP metric", 0.0);
+        let map = &found.features.map;
+        let columns = map.support.len();
+        let drawn = self.draw(map.features(), &map.support, &mut self.frequencies());
+        let mut solve = |metric: &Metric, alpha| {
+            let solved = self.solve(metric.apply(drawn.clone()), alpha, self.range(), monitor);
+            let late = monitor.stopped();
+            (self.losses(&solved), solved, late)
         };
-        let relevances = Metric::Diagonal(from.features.theta.clone());
-        let mut at = try_out(relevances, from.alpha, self.range)?;
+        let mut metric = Metric::Diagonal(found.features.theta.clone());
+        let mut at = solve(&metric, found.alpha);
         for _ in 0..self.sizes.constants.agop_rounds as usize {
-            let agop = problem.backend.agop(problem, at.1.network(), &self.split.train);
-            let metric = Metric::new(&agop, columns, at.0.size());
-            let Some(next) = metric.and_then(|metric| try_out(metric, at.1.alpha, self.range)) else { break };
-            // The size of the smallest validation loss, with the penalty as it is.
-            let next = walk(
-                next,
-                |(_, solved)| solved.loss,
-                |(metric, solved), direction, taken| {
-                    let metric = metric.clone().times(direction.factor(STRETCH) as f32);
-                    (taken < STRETCHES).then(|| try_out(metric, solved.alpha, None)).flatten()
-                },
-            );
-            if next.1.loss >= at.1.loss || !next.1.loss.is_finite() {
+            if at.2 || !(2..=map.features()).contains(&columns) || self.sizes.learned == 0 {
                 break;
             }
-            at = next;
+            let agop =
+                self.training.problem.backend.agop(self.training.problem, at.1.network(), &self.split.train);
+            let Some(next_metric) = Metric::new(&agop, columns, metric.size()) else { break };
+            let next = solve(&next_metric, at.1.alpha);
+            if !self.better(&next.0, &at.0) {
+                break;
+            }
+            (metric, at) = (next_metric, next);
         }
-        at.0.is_full().then_some(at)
+        (metric, at.1)
     }
+}
+
+/// Of a vector.
+fn length(values: &[f32]) -> f32 {
+    values.iter().map(|v| v * v).sum::<f32>().sqrt()
 }
 
 #[cfg(test)]

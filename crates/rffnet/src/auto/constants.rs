@@ -38,40 +38,40 @@ macro_rules! constants {
 }
 
 constants! {
-    /// Members of the ensemble at normal effort.
+    /// Effort of `quick`.
+    quick = 0.25;
+    /// Effort of `thorough`.
+    thorough = 5.0;
+    /// Members of the ensemble, times the root of the effort.
     members = 4.0;
-    /// Rows that relevances and the AGOP metric are found on, times the root of the rows; at least five per coefficient.
-    search_rows = 50.0;
-    /// Features they are found with, times the root of those rows.
-    search_features = 5.0;
-    /// The same, at most.
-    most_search_features = 300.0;
-    /// L-BFGS steps from each start of the relevances before they are compared.
-    start_steps = 2.0;
+    /// Rows that everything but the last head is found on, at most, times the root of the effort.
+    rows = 30000.0;
+    /// Features whose frequencies are learned, and random ones beside them, times the root of those rows.
+    features = 6.0;
+    /// The same for classes, times the cube root of the rows.
+    class_features = 14.0;
+    /// Features of a member, at most.
+    most_features = 3000.0;
+    /// The penalty while relevances are found.
+    alpha = 1e-3;
+    /// The factor between neighbouring penalties of a head.
+    alpha_step = 3.16;
+    /// The strongest penalty of a head.
+    strongest = 10.0;
+    /// The weakest penalty of a head, times the number of validation rows.
+    weakest = 1e-3;
+    /// How often the relevances that a fit starts from are re-weighted by slopes.
+    reweightings = 3.0;
     /// Standard errors by which a candidate must lower the validation loss of a simpler one.
     judge_errors = 0.5;
-    /// Columns whose relevance is below this share of the largest may be dropped.
+    /// L-BFGS steps without a better validation loss that end a stage.
+    patience = 5.0;
+    /// Columns whose relevance is below this share of the largest are dropped, unless all are better.
     drop_below = 0.05;
     /// Rounds of the AGOP metric, at most; 0 for none.
     agop_rounds = 6.0;
-    /// Features whose frequencies are learned, times the root of the rows they are learned on.
-    learned = 5.0;
-    /// Rows frequencies are learned on.
-    learn_rows = 30000.0;
-    /// L-BFGS steps per penalty while frequencies are learned.
-    learn_steps = 30.0;
-    /// The penalty that the learning of a classifier's frequencies begins with, at least.
-    class_alpha = 3e-4;
-    /// Features of a member, times the root of the rows; never more than rows.
-    features = 14.0;
-    /// The same, at most.
-    most_features = 3000.0;
-    /// How much finer than the metric's length scale the finest random features are.
+    /// How much finer than the metric's length scale the finest features of a regression are.
     finest = 4.0;
-    /// The weakest penalty, times the number of validation rows; ten times as much for classes.
-    weakest = 1e-3;
-    /// L-BFGS steps without a better validation loss that end a penalty.
-    patience = 3.0;
     /// Deviations from the median, as the quartiles have them, beyond which a column's tails are long.
     long_tail = 6.0;
     /// How many of those deviations a soft-clipped column reaches.
@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn changes_are_read_written_and_refused() {
-        let recipe: Recipe = "members=2, learn-steps=10".parse().expect("known");
-        assert_eq!(recipe.to_string(), "members=2,learn_steps=10");
+        let recipe: Recipe = "members=2, agop-rounds=1".parse().expect("known");
+        assert_eq!(recipe.to_string(), "members=2,agop_rounds=1");
         let constants = recipe.constants();
-        assert_eq!((constants.members, constants.learn_steps), (2.0, 10.0));
+        assert_eq!((constants.members, constants.agop_rounds), (2.0, 1.0));
         assert_eq!(constants.features, Constants::default().features);
         for wrong in ["", "members", "members=x", "member=2", "members=-1", "members=inf"] {
             let error = wrong.parse::<Recipe>().expect_err(wrong).to_string();
-            assert!(error.contains("NAME=NUMBER with NAME one of members "), "{error}");
+            assert!(error.contains("NAME=NUMBER with NAME one of quick "), "{error}");
         }
         assert!(CONSTANTS.len() <= 20, "more than a page can justify");
     }

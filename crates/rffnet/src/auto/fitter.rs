@@ -1,34 +1,21 @@
-//! What every step of the default algorithm works with, and the one rule by which candidates are compared.
+//! What every step of a member works with, and the one rule by which candidates are compared.
 
 use super::sizes::Sizes;
-use crate::features::{FeatureMap, ScaledFeatures};
-use crate::numerics::random::{Stream, Use, stream};
+use crate::features::{FeatureMap, Network, ScaledFeatures};
+use crate::numerics::random::{Stream, Use, shuffle, stream};
 use crate::ridge::Linear;
 use crate::solver::monitor::Monitor;
 use crate::solver::varpro::{Optimum, Stage, optimise};
 use crate::training::Training;
 use crate::validation::{Split, significantly_smaller};
 
-use super::member::member_seed;
-
-/// Penalties from strong to weak.
-const ALPHAS: [f64; 2] = [1e-3, 1e-4];
-/// Without validation rows, one penalty in the middle has to do.
-pub(super) const DEFAULT_ALPHA: f64 = 1e-4;
-/// The strongest penalty.
-const STRONGEST: f64 = 10.0;
-
-/// The problem, the sizes, the rows to learn from and to validate on, and the penalties in question.
+/// The problem, the sizes, and a member's own rows to learn from and to validate on.
 pub(crate) struct Fitter<'a> {
     pub(super) training: Training<'a>,
     pub(super) sizes: &'a Sizes,
     pub(super) number: usize,
     pub(super) split: Split,
     pub(super) linear: Linear,
-    /// Penalties from strong to weak.
-    pub(super) alphas: Vec<f64>,
-    /// For the final penalty, if there is something to choose by.
-    pub(super) range: Option<(f64, f64)>,
 }
 
 impl<'a> Fitter<'a> {
@@ -36,19 +23,15 @@ impl<'a> Fitter<'a> {
     pub(crate) fn new(training: Training<'a>, sizes: &'a Sizes, number: usize) -> Self {
         let common = training.common;
         let seed = member_seed(common.seed, number);
-        let split = Split::new(training.rows, common.validation_fraction, training.held_out, seed);
-        let choosing = common.fixed_alpha.is_none() && !split.validation.is_empty();
-        // Few validation rows cannot tell weak penalties apart.
-        let classes = if common.loss.is_classification() { 10.0 } else { 1.0 };
-        let weakest = classes * sizes.constants.weakest / split.validation.len() as f64;
-        let alphas = if choosing {
-            ALPHAS.into_iter().filter(|&a| a >= weakest || a == ALPHAS[0]).collect()
-        } else {
-            vec![common.fixed_alpha.unwrap_or(DEFAULT_ALPHA)]
-        };
-        let range = choosing.then_some((weakest.min(ALPHAS[0]), STRONGEST));
-        let linear = common.linear.into();
-        Self { training, sizes, number, split, linear, alphas, range }
+        let sample = share(training.rows, sizes.rows, (number, sizes.members), common.seed);
+        let split = Split::new(&sample, common.validation_fraction, training.held_out, seed);
+        Self { training, sizes, number, split, linear: common.linear.into() }
+    }
+
+    /// The rows of the last head: large tables are divided among the members (Zhang, Duchi & Wainwright 2015).
+    pub(super) fn head_rows(&self) -> Vec<usize> {
+        let Sizes { head_rows, members, .. } = *self.sizes;
+        share(self.training.rows, head_rows, (self.number, members), self.training.common.seed)
     }
 
     /// Where this member's frequencies are drawn from.
@@ -71,6 +54,12 @@ impl<'a> Fitter<'a> {
         !self.split.validation.is_empty()
     }
 
+    /// The validation loss of the best constant.
+    pub(super) fn baseline(&self, map: &FeatureMap) -> f64 {
+        let constant = self.training.constant_weights(map);
+        self.training.problem.mean_loss(Network::new(map, &constant), self.split.judged_on())
+    }
+
     /// The one rule: whether a candidate is better than a simpler one, by half a standard error (`judge_errors`) of the
     /// difference of their validation losses. Without validation rows nothing is.
     pub(super) fn better(&self, candidate: &[f64], simpler: &[f64]) -> bool {
@@ -87,15 +76,54 @@ impl<'a> Fitter<'a> {
     /// L-BFGS over the relevances, and over frequencies and phases too where `spectrum` says so.
     pub(super) fn optimise(
         &self,
-        rows: usize,
         features: ScaledFeatures,
-        (alphas, steps, spectrum): (&[f64], usize, bool),
+        alpha: f64,
+        spectrum: bool,
         monitor: &mut Monitor<'_>,
     ) -> Optimum {
-        let split = self.split.with_fewer(rows);
-        let patience = self.sizes.constants.patience as usize;
-        let stage = Stage { alphas, steps, patience, spectrum, linear: self.linear };
-        monitor.each_evaluation(self.sizes.evaluation(split.train.len(), features.map.features()));
-        optimise(self.training.problem, &split, features, &stage, monitor)
+        let Sizes { steps, ref constants, .. } = *self.sizes;
+        let stage =
+            Stage { alpha, steps, patience: constants.patience as usize, spectrum, linear: self.linear };
+        monitor.each_evaluation(self.sizes.evaluation(self.split.train.len(), features.map.features()));
+        optimise(self.training.problem, &self.split, features, &stage, monitor)
+    }
+}
+
+/// So many rows for one of the members, in their order. Where the rows suffice, those of all members together are all rows.
+fn share(rows: &[usize], count: usize, (number, members): (usize, usize), seed: u64) -> Vec<usize> {
+    let mut order = rows.to_vec();
+    if count < rows.len() {
+        shuffle(&mut order, &mut stream(seed, Use::Shuffle));
+        order.rotate_left(number * rows.len() / members);
+        order.truncate(count);
+        order.sort_unstable();
+    }
+    order
+}
+
+/// The seed of a member; the first one has the plan's own.
+pub(crate) fn member_seed(seed: u64, number: usize) -> u64 {
+    seed.wrapping_add((number as u64) << 40)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_share_the_rows_of_a_large_table() {
+        let rows: Vec<usize> = (0..1003).map(|i| 3 * i).collect();
+        let of = |count, number| share(&rows, count, (number, 4), 7);
+        let mut all: Vec<usize> = (0..4).flat_map(|number| of(251, number)).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all, rows, "together they are all rows");
+        for number in 0..4 {
+            let (sample, more) = (of(100, number), of(600, number));
+            assert!(more.is_sorted() && more.len() == 600);
+            assert!(sample.len() == 100 && sample.iter().all(|row| more.contains(row)));
+            assert_eq!(of(1003, number), rows);
+        }
+        assert_ne!(of(100, 0), of(100, 1));
     }
 }

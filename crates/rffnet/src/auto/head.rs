@@ -1,14 +1,11 @@
 //! The head with the penalty chosen on validation, and the head on all rows.
 
 use super::Fitter;
-use crate::features::{Network, ScaledFeatures, Weights};
+use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
 use crate::loss::ExactHead;
 use crate::ridge::{Design, Ridge};
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
-
-/// The factor between neighbouring penalties: half a decade.
-const PENALTY_STEP: f64 = 3.162_277_660_168_379_5;
 
 /// Features and their head on the training rows.
 pub(super) struct Solved {
@@ -17,8 +14,6 @@ pub(super) struct Solved {
     pub(super) alpha: f64,
     /// On the validation rows; on the training rows where there are none.
     pub(super) loss: f64,
-    /// Of the training rows, where the head is a regression's.
-    ridge: Option<Ridge>,
     /// Where a classifier's head on more rows starts.
     coefficients: Vec<f64>,
 }
@@ -30,6 +25,14 @@ impl Solved {
 }
 
 impl Fitter<'_> {
+    /// The penalties to choose from, if there is something to choose by: few validation rows cannot tell weak ones apart.
+    pub(super) fn range(&self) -> Option<(f64, f64)> {
+        let (common, constants) = (self.training.common, &self.sizes.constants);
+        let weakest = constants.weakest / self.split.validation.len() as f64;
+        let chosen = common.fixed_alpha.is_none() && self.validates();
+        chosen.then_some((weakest.min(self.alpha()), constants.strongest))
+    }
+
     /// The head on the training rows with the penalty chosen on validation around `alpha`, if there is a range to choose from;
     /// else with `alpha`.
     pub(super) fn solve(
@@ -46,29 +49,28 @@ impl Fitter<'_> {
         let ridge = least_squares.then(|| Ridge::new(problem, &design, &split.train));
         let settings = HeadSettings { alpha, linear: self.linear };
         let mut reduced = Reduced::new(problem, &split.train, settings);
-        let mut best: Option<(f64, Weights, Vec<f64>)> = None;
-        let mut loss = |alpha: f64| {
+        let mut best: Option<(f64, f64, Weights, Vec<f64>)> = None;
+        // Whether the loss falls.
+        let mut lower = |alpha: f64| {
+            reduced.settings.alpha = alpha;
             let (weights, coefficients) = match &ridge {
                 Some(ridge) => (design.weights(&ridge.head(alpha)), Vec::new()),
-                None => {
-                    reduced.settings.alpha = alpha;
-                    reduced.head(&features)
-                }
+                None => reduced.head(&features),
             };
             let loss = problem.mean_loss(Network::new(map, &weights), split.judged_on());
-            if best.as_ref().is_none_or(|b| loss < b.0) {
-                best = Some((loss, weights, coefficients));
+            let lower = best.as_ref().is_none_or(|b| loss < b.0);
+            if lower {
+                best = Some((loss, alpha, weights, coefficients));
             }
-            loss
+            lower && loss.is_finite()
         };
-        let (alpha, _) = match range.filter(|_| !monitor.stopped()) {
-            Some(range) => walk_penalty(alpha, range, &mut loss),
-            None => (alpha, loss(alpha)),
-        };
-        // Every loss may be NaN, and every comparison false.
-        let (loss, weights, coefficients) =
-            best.unwrap_or_else(|| (f64::INFINITY, Weights::zeros(map, problem.outputs), Vec::new()));
-        Solved { features, weights, alpha, loss, ridge, coefficients }
+        if lower(alpha)
+            && let Some(range) = range.filter(|_| !monitor.stopped())
+        {
+            walk(alpha, range, self.sizes.constants.alpha_step, lower);
+        }
+        let (loss, alpha, weights, coefficients) = best.expect("the first one is taken");
+        Solved { features, weights, alpha, loss, coefficients }
     }
 
     /// The loss of every row that is judged on.
@@ -76,76 +78,29 @@ impl Fitter<'_> {
         self.training.problem.row_losses(solved.network(), self.split.judged_on())
     }
 
-    /// The head on all rows, with the same penalty.
-    pub(super) fn on_all_rows(&self, solved: &Solved) -> Weights {
-        let Solved { features, ridge, alpha, .. } = solved;
-        let (problem, split) = (self.training.problem, &self.split);
-        let design = Design::new(features, self.linear);
-        if let Some(ridge) = ridge {
-            if split.validation.is_empty() {
-                return design.weights(&ridge.head(*alpha));
-            }
-            if let Some(ridge) = ridge.with(problem, &design, &split.validation) {
-                return design.weights(&ridge.head(*alpha));
-            }
-        }
-        let settings = HeadSettings { alpha: *alpha, linear: self.linear };
-        let reduced = Reduced::new(problem, self.training.rows, settings);
-        reduced.starting_at(solved.coefficients.clone()).head(features).0
+    /// The head on so many rows, with the same penalty.
+    pub(super) fn on_rows(
+        &self,
+        solved: Solved,
+        rows: &[usize],
+        monitor: &mut Monitor<'_>,
+    ) -> (FeatureMap, Weights) {
+        let Solved { features, alpha, coefficients, .. } = solved;
+        let settings = HeadSettings { alpha, linear: self.linear };
+        let mut reduced = Reduced::new(self.training.problem, rows, settings).starting_at(coefficients);
+        monitor.count(self.sizes.evaluation(rows.len(), features.map.features()));
+        let weights = reduced.head(&features).0;
+        (features.map, weights)
     }
 }
 
-/// A line search on a grid: goes up or, where that does not lower the loss, down, while the loss falls. `step` is told the
-/// direction and the steps taken in it, and ends the search with `None`.
-pub(super) fn walk<T>(
-    start: T,
-    loss: impl Fn(&T) -> f64,
-    mut step: impl FnMut(&T, Direction, usize) -> Option<T>,
-) -> T {
-    let mut best = start;
-    for direction in [Direction::Up, Direction::Down] {
-        let mut taken = 0;
-        while let Some(next) = step(&best, direction, taken) {
-            if loss(&next) >= loss(&best) || !loss(&next).is_finite() {
-                break;
-            }
-            best = next;
-            taken += 1;
-        }
-        if taken > 0 {
-            break;
-        }
+/// Up from a penalty for as long as the next one lowers the loss or, where the first does not, down.
+fn walk(start: f64, (least, most): (f64, f64), step: f64, mut lower: impl FnMut(f64) -> bool) {
+    let up = (1..).map(|k| start * step.powi(k)).take_while(|&alpha| alpha <= most);
+    if up.take_while(|&alpha| lower(alpha)).count() == 0 {
+        let down = (1..).map(|k| start / step.powi(k)).take_while(|&alpha| alpha >= least);
+        down.take_while(|&alpha| lower(alpha)).count();
     }
-    best
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Direction {
-    Up,
-    Down,
-}
-
-impl Direction {
-    /// The factor of a step.
-    pub(super) fn factor(self, up: f64) -> f64 {
-        match self {
-            Self::Up => up,
-            Self::Down => 1.0 / up,
-        }
-    }
-}
-
-/// Raises or lowers the penalty while the loss falls.
-fn walk_penalty(start: f64, range: (f64, f64), mut loss: impl FnMut(f64) -> f64) -> (f64, f64) {
-    let start = (start, loss(start));
-    walk(
-        start,
-        |at| at.1,
-        |at, direction, _| {
-            let alpha = at.0 * direction.factor(PENALTY_STEP);
-            (range.0..=range.1).contains(&alpha).then(|| (alpha, loss(alpha)))
-        },
-    )
 }
 
 #[cfg(test)]
@@ -153,11 +108,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn climbing_finds_the_valley() {
-        for (start, valley) in [(1e-3, 1e-5), (1e-5, 1e-2), (1e-4, 1e-4)] {
-            let (alpha, _) = walk_penalty(start, (1e-8, 10.0), |a: f64| (a / valley).ln().powi(2));
-            assert!((alpha / valley).ln().abs() < 0.7, "{start} {valley} {alpha}");
+    fn the_walk_ends_in_the_valley_or_at_an_end() {
+        for (start, valley, end) in
+            [(1e-3, 1e-5, 1e-5), (1e-5, 1e-2, 1e-2), (1e-4, 1e-4, 1e-4), (1e-3, 1e-9, 1e-6), (1.0, 1e3, 10.0)]
+        {
+            let loss = |alpha: f64| (alpha / valley).ln().powi(2);
+            let (mut best, mut steps) = (start, 0);
+            walk(start, (0.99e-6, 10.1), 10f64.sqrt(), |alpha| {
+                steps += 1;
+                let lower = loss(alpha) < loss(best);
+                if lower {
+                    best = alpha;
+                }
+                lower
+            });
+            assert!((best / end).ln().abs() < 0.1, "{start} {valley}: {best}");
+            assert!(steps <= 9, "{start} {valley}: {steps} steps");
         }
-        assert_eq!(walk_penalty(1e-3, (1e-8, 10.0), |_| f64::NAN).0, 1e-3);
     }
 }

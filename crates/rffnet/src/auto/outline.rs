@@ -32,32 +32,43 @@ impl Outline {
     /// Of a fit to a table with so many columns (after encoding) and outputs; `None` if it is a descent.
     pub fn new(params: &Params, shape: Shape, outputs: usize) -> Result<Option<Self>, Error> {
         let plan = params.plan(shape)?;
-        let of = |settings| Sizes::new(&plan.common, settings, (shape.rows, shape.columns), outputs);
+        let most = params.budget.map_or(f64::INFINITY, |seconds| seconds * rate());
+        let of = |settings| Sizes::new(&plan.common, settings, (shape.rows, shape.columns), outputs, most);
         Ok(plan.varpro().map(|settings| Self(of(settings))))
     }
 
     /// About how many seconds it takes on the threads of the current pool, from the time that a small Gram matrix takes.
     pub fn seconds(&self) -> f64 {
-        let (rows, columns) = TIMED;
-        let z: Vec<f32> = (0..rows * columns).map(|i| (i % 7) as f32).collect();
-        let time = |_| {
-            let begun = Instant::now();
-            backend::cpu().add_gram(&mut Gram::new(columns), &z);
-            begun.elapsed().as_secs_f64()
-        };
-        let fastest = (0..TIMES).map(time).fold(f64::INFINITY, f64::min);
-        SLACK * self.0.work() * fastest / (rows * columns * columns) as f64
+        SLACK * self.0.work() / rate()
     }
+}
+
+/// Multiplications per second on the threads of the current pool, in a small Gram matrix.
+pub(super) fn rate() -> f64 {
+    let (rows, columns) = TIMED;
+    let z: Vec<f32> = (0..rows * columns).map(|i| (i % 7) as f32).collect();
+    let time = |_| {
+        let begun = Instant::now();
+        backend::cpu().add_gram(&mut Gram::new(columns), &z);
+        begun.elapsed().as_secs_f64()
+    };
+    let fastest = (0..TIMES).map(time).fold(f64::INFINITY, f64::min);
+    (rows * columns * columns) as f64 / fastest
 }
 
 impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sizes { members, learned, random, learn_rows, search_rows, .. } = self.0;
+        let Sizes { members, learned, random, most, rows, .. } = self.0;
         let plural = if members == 1 { "" } else { "s" };
-        write!(f, "{members} member{plural} of {} Fourier features", learned + random)?;
-        if learned > 0 {
-            write!(f, ", {learned} of them learned on {learn_rows} rows")?;
+        let features = learned + random;
+        write!(f, "{members} member{plural} of {features}")?;
+        if most > features {
+            write!(f, " to {most}")?;
         }
-        write!(f, "; relevances from {search_rows} rows")
+        f.write_str(" Fourier features")?;
+        if learned > 0 {
+            write!(f, ", {learned} of them learned")?;
+        }
+        write!(f, "; relevances from {rows} rows")
     }
 }

@@ -1,24 +1,17 @@
 //! How much work the default algorithm does, by counting multiplications. Effort sets the sizes, never a clock, so that a fit
-//! is the same on every machine; only a time budget asks what a multiplication takes.
+//! is the same on every machine; a time budget sets the effort.
 
 use super::constants::Constants;
 use crate::params::{Common, Effort, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
-use crate::solver::monitor::Shared;
 
 /// Multiplications of a cosine and its sine, about.
 const WAVE: f64 = 30.0;
 /// What the head of a classifier takes for each output: Gram matrices, and steps on the design in multiplications per feature.
 const CLASS_GRAMS: f64 = 1.5;
 const CLASS_STEPS: f64 = 60.0;
-/// Evaluations per L-BFGS step, about: some steps take several, some stages end early.
-const EVALUATIONS: f64 = 1.1;
-/// Gram matrices that the choice of a penalty takes: one for a regression, a few Hessians for classes.
-const HEADS: (f64, f64) = (1.1, 3.0);
-/// The share of a time budget that is planned for, and the factor by which sizes shrink until the plan fits.
-const BUDGET_SHARE: f64 = 0.8;
-const SHRINK: f64 = 0.8;
-pub(super) const FEWEST_FEATURES: usize = 24;
+/// The factor by which the effort shrinks until the work fits a time budget.
+const SHRINK: f64 = 0.9;
 
 /// Sizes of everything the fit does.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,16 +19,22 @@ pub(crate) struct Sizes {
     pub(crate) constants: Constants,
     /// Members of the ensemble.
     pub(crate) members: usize,
-    pub(crate) search_features: usize,
-    pub(crate) search_rows: usize,
-    /// L-BFGS steps per penalty while relevances are optimised.
-    pub(crate) search_steps: usize,
+    /// Rows that everything but a member's last head is found on.
+    pub(crate) rows: usize,
+    /// Rows of the last head.
+    pub(crate) head_rows: usize,
+    /// Features that relevances are found with.
+    pub(crate) searched: usize,
     /// Features whose frequencies are learned; 0 for none.
     pub(crate) learned: usize,
-    pub(crate) learn_rows: usize,
-    pub(crate) learn_steps: usize,
-    /// Random features of a member.
+    /// Random features of a member to begin with.
     pub(crate) random: usize,
+    /// Features of a member, at most.
+    pub(crate) most: usize,
+    /// How much finer than the metric's own length scale the finest features are.
+    pub(crate) finest: f32,
+    /// L-BFGS steps of a stage, at most.
+    pub(crate) steps: usize,
     /// One member may be enough.
     pub(crate) may_be_single: bool,
     shape: Shape,
@@ -44,7 +43,6 @@ pub(crate) struct Sizes {
 /// What the cost of a step depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Shape {
-    rows: f64,
     columns: f64,
     outputs: f64,
     classes: bool,
@@ -52,127 +50,132 @@ struct Shape {
 }
 
 impl Sizes {
-    /// Effort is 1 for normal: members grow with its root, rows and features more slowly.
+    /// For a table of so many rows and columns. Fewer multiplications than `most` mean less effort.
     pub(crate) fn new(
         common: &Common,
         settings: &VarPro,
         (rows, columns): (usize, usize),
         outputs: usize,
+        most: f64,
     ) -> Self {
-        let effort = match settings.effort {
-            Effort::Quick => 0.25,
-            Effort::Normal => 1.0,
-            Effort::Thorough => 5.0,
-        };
         let constants = settings.recipe.clone().unwrap_or_default().constants();
-        let c = &constants;
+        let mut effort = match settings.effort {
+            Effort::Quick => constants.quick,
+            Effort::Normal => 1.0,
+            Effort::Thorough => constants.thorough,
+        };
         let shape = Shape {
-            rows: rows as f64,
             columns: columns as f64,
             outputs: outputs as f64,
             classes: common.loss.is_classification(),
             linear: common.linear,
         };
-        // The exact heads of a classifier cost more, in proportion to its outputs: they are smaller.
-        let each = if shape.classes { effort / (2.0 * shape.outputs).sqrt() } else { effort };
-        let grown = |value: f64, power: f64| value * each.powf(power);
-        let features = |wanted: f64, most: f64| (wanted.min(most) as usize).max(FEWEST_FEATURES);
-        let asked = common.fixed_features.unwrap_or(usize::MAX);
-        let search_rows = grown(c.search_rows * shape.rows.sqrt(), 0.3).min(shape.rows);
-        let search_features =
-            features(c.search_features * search_rows.sqrt(), c.most_search_features.min(shape.rows / 2.0))
-                .min(asked);
-        let enough = 5.0 * (search_features as f64 + if common.linear { shape.columns } else { 0.0 });
-        let learn_rows = grown(c.learn_rows, 0.5).min(shape.rows);
-        let learned = features(grown(c.learned, 0.3) * learn_rows.sqrt(), shape.rows);
-        let total = features(grown((c.features * shape.rows.sqrt()).min(c.most_features), 0.3), shape.rows);
-        let (learned, random) = match (settings.spectrum, common.fixed_features) {
-            (SpectrumMode::Fixed, wanted) => (0, wanted.unwrap_or(total)),
-            (SpectrumMode::Learned, wanted) => (wanted.unwrap_or(learned), 0),
-            (SpectrumMode::Auto, None) if c.learned == 0.0 => (0, total),
-            (SpectrumMode::Auto, None) => (learned, total.saturating_sub(learned).max(learned)),
-            (SpectrumMode::Auto, Some(wanted)) => (wanted / 2, wanted - wanted / 2),
+        loop {
+            let sizes = Self::of(common, settings, &constants, (rows, shape), effort);
+            if sizes.work() <= most || effort < f64::EPSILON {
+                return sizes;
+            }
+            effort *= SHRINK;
+        }
+    }
+
+    /// Members and rows grow with the root of the effort, features with the root of these.
+    fn of(
+        common: &Common,
+        settings: &VarPro,
+        constants: &Constants,
+        (all, shape): (usize, Shape),
+        effort: f64,
+    ) -> Self {
+        let c = constants;
+        let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
+        let rows = (c.rows * effort.sqrt()).ceil().min(all as f64);
+        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(all as f64) as usize;
+        // A class tells less than a number: learning many frequencies from classes would learn noise.
+        let few =
+            grown(if shape.classes { c.class_features * rows.cbrt() } else { c.features * rows.sqrt() });
+        let asked = common.fixed_features;
+        let (learned, random) = match (settings.spectrum, asked) {
+            (SpectrumMode::Fixed, asked) => (0, asked.unwrap_or(few)),
+            (SpectrumMode::Learned, asked) => (asked.unwrap_or(few), 0),
+            (SpectrumMode::Auto, None) => (few, few),
+            (SpectrumMode::Auto, Some(asked)) => (asked / 2, asked - asked / 2),
         };
         Self {
-            members: settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize),
-            search_features,
-            search_rows: search_rows.max(enough).min(shape.rows) as usize,
-            search_steps: settings.steps,
+            constants: c.clone(),
+            members,
+            rows: rows as usize,
+            head_rows: (rows as usize).max(all.div_ceil(members)),
+            searched: few.div_ceil(2).min(asked.unwrap_or(few)),
             learned,
-            learn_rows: learn_rows as usize,
-            learn_steps: settings.steps.min(c.learn_steps as usize),
             random,
+            most: asked.unwrap_or_else(|| grown(c.most_features)),
+            finest: if shape.classes { 1.0 } else { c.finest as f32 },
+            steps: settings.steps,
             may_be_single: settings.committee.is_none() && settings.effort != Effort::Thorough,
-            constants,
             shape,
         }
     }
 
     /// Multiplications of an evaluation of the reduced objective.
     pub(crate) fn evaluation(&self, rows: usize, features: usize) -> f64 {
-        let Shape { columns, outputs, classes, linear, .. } = self.shape;
+        let Shape { columns, outputs, classes, linear } = self.shape;
         let (n, s) = (rows as f64, features as f64);
         let design = s + if linear { columns } else { 0.0 };
+        let unknowns = design.min(MANY_COLUMNS * n);
         let grams = if classes { CLASS_GRAMS * outputs } else { 1.0 };
         let steps = if classes { outputs * CLASS_STEPS } else { 0.0 };
-        n * (grams * design * design.min(MANY_COLUMNS * n) + s * (2.0 * (columns + WAVE) + steps))
+        grams * (n * design + unknowns * unknowns) * unknowns + n * s * (2.0 * (columns + WAVE) + steps)
     }
 
     /// Multiplications of a stage of L-BFGS steps.
-    pub(crate) fn stage(&self, steps: usize, rows: usize, features: usize) -> f64 {
-        EVALUATIONS * steps as f64 * self.evaluation(rows, features)
+    pub(crate) fn stage(&self, features: usize) -> f64 {
+        self.steps as f64 * self.evaluation(self.rows, features)
     }
 
-    /// Multiplications of the final head of a member.
-    pub(crate) fn head(&self) -> f64 {
-        self.heads_of(self.learned + self.random)
+    /// Multiplications of the heads of a member with so many features: on a sample of the rows, and the last one.
+    pub(crate) fn heads(&self, features: usize) -> f64 {
+        self.evaluation(self.rows, features) + self.evaluation(self.head_rows, features)
     }
 
-    /// The same with another number of features.
-    pub(crate) fn heads_of(&self, features: usize) -> f64 {
-        let heads = if self.shape.classes { HEADS.1 } else { HEADS.0 };
-        heads * self.evaluation(self.shape.rows as usize, features)
-    }
-
-    /// Multiplications of a member.
-    pub(crate) fn member(&self) -> f64 {
-        self.stage(2 * self.learn_steps, self.learn_rows, self.learned) + self.head()
-    }
-
-    /// Multiplications of the search.
-    pub(crate) fn search(&self) -> f64 {
-        let steps = 2 * self.search_steps + 2 * self.constants.start_steps as usize;
-        self.stage(steps, self.search_rows, self.search_features)
-    }
-
-    /// Fewer members, rows and features where the rest of a time budget is too short for all.
-    pub(crate) fn within(&self, shared: &Shared) -> Self {
-        let mut sizes = self.clone();
-        let Some((seconds, rate)) = shared.left() else { return sizes };
-        let affordable = BUDGET_SHARE * seconds * rate;
-        while sizes.rest() > affordable && sizes.random > FEWEST_FEATURES {
-            if sizes.members > 1 {
-                sizes.members -= 1;
-                continue;
-            }
-            let less = |size: usize| (SHRINK * size as f64) as usize;
-            (sizes.learned, sizes.random) = (less(sizes.learned), less(sizes.random));
-            sizes.learn_rows = less(sizes.learn_rows).max(1);
-        }
-        if sizes != *self {
-            shared.cut();
-        }
-        shared.end_stage(1.0, sizes.head());
-        sizes
-    }
-
-    /// Multiplications after the first member's search.
-    fn rest(&self) -> f64 {
-        self.work() - self.search()
-    }
-
-    /// Multiplications of the whole fit.
+    /// Multiplications of the whole fit, if no member gets more features than it has to begin with.
     pub(crate) fn work(&self) -> f64 {
-        self.members as f64 * (self.search() + self.member())
+        let heads = self.heads(self.learned + self.random);
+        self.members as f64 * (self.stage(self.searched) + self.stage(self.learned) + heads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{Params, Shape as Table};
+
+    fn sizes(rows: usize, effort: Effort, most: f64) -> Sizes {
+        let table = Table { rows, columns: 20, classification: false };
+        let plan = Params::new().effort(effort).plan(table).expect("valid");
+        Sizes::new(&plan.common, plan.varpro().expect("the default"), (rows, 20), 1, most)
+    }
+
+    #[test]
+    fn effort_sets_the_work_and_a_bound_on_it_the_effort() {
+        for rows in [1, 50, 5_000, 1_000_000] {
+            let work = |effort| sizes(rows, effort, f64::INFINITY).work();
+            assert!(
+                work(Effort::Quick) < work(Effort::Normal) && work(Effort::Normal) < work(Effort::Thorough)
+            );
+            let whole = sizes(rows, Effort::Normal, f64::INFINITY);
+            assert_eq!(sizes(rows, Effort::Normal, whole.work()), whole);
+            let half = sizes(rows, Effort::Normal, 0.5 * whole.work());
+            assert!(half.work() <= 0.5 * whole.work() || rows == 1, "{half:?}");
+            let least = sizes(rows, Effort::Normal, 0.0);
+            assert_eq!((least.members, least.learned.max(least.random), least.rows), (1, 1, 1));
+        }
+    }
+
+    #[test]
+    fn the_work_grows_no_faster_than_the_rows() {
+        let work = |rows| sizes(rows, Effort::Normal, f64::INFINITY).work();
+        let slope = (work(1_000_000) / work(10_000)).ln() / 100f64.ln();
+        assert!(slope < 1.0, "{slope}");
     }
 }

@@ -163,10 +163,11 @@ fn varpro(
     let stand_in = Problem { y, loss: exact.as_ref(), ..own.clone() };
     let training = Training { problem: &stand_in, ..training };
     let search = VarPro::of_steps(SEARCH_STEPS);
-    let sizes = Sizes::new(training.common, &search, (training.rows.len(), map.support.len()), own.outputs);
-    let shared = Shared::new(None, sizes.search(), own.unit);
+    let shape = (training.rows.len(), map.support.len());
+    let sizes = Sizes::new(training.common, &search, shape, own.outputs, f64::INFINITY);
+    let shared = Shared::new(None, sizes.stage(sizes.searched), own.unit);
     let mut monitor = Monitor::new(&shared, Some(observer));
-    let optimum = Fitter::new(training, &sizes, 0).on_sample().relevances(&mut monitor);
+    let optimum = Fitter::new(training, &sizes, 0).relevances(&mut monitor);
     let start = Weights { theta: optimum.features.theta, ..start };
     if settings.random_head {
         return start;

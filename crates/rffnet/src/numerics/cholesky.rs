@@ -22,7 +22,7 @@ pub struct Cholesky {
 
 impl Cholesky {
     /// Of a matrix given by its lower triangle (row-major, `stride` from row to row), with `added` on its diagonal. Where
-    /// rounding has made it indefinite, the diagonal grows until it is not. On one thread.
+    /// rounding has made it indefinite, the diagonal grows until it is not.
     pub fn new(a: &[f64], n: usize, stride: usize, added: impl Fn(usize) -> f64) -> Self {
         let average = (0..n).map(|i| a[i * stride + i]).sum::<f64>() / n as f64;
         let mut boost = 0.0;
@@ -34,7 +34,7 @@ impl Cholesky {
                 row.iter().enumerate().for_each(|(j, &v)| lower[j * n + i] = v);
                 lower[i * n + i] += added(i) + boost;
             }
-            if factorise(MatMut::from_column_major_slice_mut(&mut lower, n, n)) {
+            if factorise_tiles(&mut lower, n) {
                 return Self { n, lower };
             }
             boost = if boost == 0.0 { 1e-10 * average.max(f64::MIN_POSITIVE) } else { 100.0 * boost };
@@ -43,28 +43,9 @@ impl Cholesky {
         Self { n, lower: vec![f64::NAN; n * n] }
     }
 
-    /// Of the matrix whose lower triangle stands in `a`, column by column; `None` if it is not positive definite. Threads
-    /// share the tiles, whose bounds depend on `n` alone, and so do the bits.
+    /// Of the matrix whose lower triangle stands in `a`, column by column; `None` if it is not positive definite.
     pub fn tiled(mut a: Vec<f64>, n: usize) -> Option<Self> {
-        for first in (0..n).step_by(TILE) {
-            let width = TILE.min(n - first);
-            let (panel, rest) = a[first * n..].split_at_mut(width * n);
-            let columns = MatMut::from_column_major_slice_mut(&mut *panel, n, width);
-            let (mut diagonal, below) = columns.subrows_mut(first, n - first).split_at_row_mut(width);
-            if !factorise(diagonal.as_mut()) {
-                return None;
-            }
-            divide(below, diagonal.as_ref());
-            let panel = MatRef::from_column_major_slice(&*panel, n, width);
-            rest.par_chunks_mut(TILE * n).enumerate().for_each(|(t, tile)| {
-                let top = first + width + t * TILE;
-                let columns = tile.len() / n;
-                let tile = MatMut::from_column_major_slice_mut(tile, n, columns).subrows_mut(top, n - top);
-                let (left, right) = (panel.subrows(top, n - top), panel.subrows(top, columns).transpose());
-                matmul(tile, Accum::Add, left, right, -1.0, Par::Seq);
-            });
-        }
-        Some(Self { n, lower: a })
+        factorise_tiles(&mut a, n).then_some(Self { n, lower: a })
     }
 
     /// L, row-major.
@@ -141,6 +122,30 @@ impl Cholesky {
         solve_upper_triangular_in_place(lower.transpose(), out, Par::Seq);
         block
     }
+}
+
+/// Puts L in the place of a lower triangle, column by column; false if it is not positive definite. Threads share the tiles,
+/// whose bounds depend on `n` alone, and so do the bits.
+fn factorise_tiles(a: &mut [f64], n: usize) -> bool {
+    for first in (0..n).step_by(TILE) {
+        let width = TILE.min(n - first);
+        let (panel, rest) = a[first * n..].split_at_mut(width * n);
+        let columns = MatMut::from_column_major_slice_mut(&mut *panel, n, width);
+        let (mut diagonal, below) = columns.subrows_mut(first, n - first).split_at_row_mut(width);
+        if !factorise(diagonal.as_mut()) {
+            return false;
+        }
+        divide(below, diagonal.as_ref());
+        let panel = MatRef::from_column_major_slice(&*panel, n, width);
+        rest.par_chunks_mut(TILE * n).enumerate().for_each(|(t, tile)| {
+            let top = first + width + t * TILE;
+            let columns = tile.len() / n;
+            let tile = MatMut::from_column_major_slice_mut(tile, n, columns).subrows_mut(top, n - top);
+            let (left, right) = (panel.subrows(top, n - top), panel.subrows(top, columns).transpose());
+            matmul(tile, Accum::Add, left, right, -1.0, Par::Seq);
+        });
+    }
+    true
 }
 
 /// Factors a lower triangle in place; whether it is positive definite. On one thread: the factor must not depend on their

@@ -42,13 +42,4 @@ impl Ridge {
             None => found,
         }
     }
-
-    /// On more rows; `None` in the dual form, whose coordinates are the rows' own.
-    pub(crate) fn with(&self, problem: &Problem<'_>, design: &Design<'_>, more: &[usize]) -> Option<Self> {
-        if self.dual.is_some() {
-            return None;
-        }
-        let moments = self.moments.merged(&problem.backend.moments(problem, design, more, None));
-        Some(Self { moments, dual: None })
-    }
 }

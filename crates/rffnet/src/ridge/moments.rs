@@ -1,26 +1,25 @@
 //! Normal equations: second moments of the design, targets included, and their Cholesky factor.
 
 use crate::numerics::cholesky::Cholesky;
-use crate::simd::GramScratch;
+use crate::simd::Aligned;
 
 /// Products of columns, summed over rows: lower triangle, row-major.
 pub(crate) struct Gram {
     pub(crate) columns: usize,
     pub(crate) products: Vec<f64>,
-    /// The kernels' buffers, one per thread.
-    pub(crate) scratch: Vec<GramScratch>,
+    /// The kernels' buffer.
+    pub(crate) panels: Aligned,
 }
 
 impl Gram {
     pub(crate) fn new(columns: usize) -> Self {
-        Self { columns, products: vec![0.0; columns * columns], scratch: Vec::new() }
+        Self { columns, products: vec![0.0; columns * columns], panels: Aligned::default() }
     }
 }
 
 /// Means over rows: `Z'WZ / n`, the columns of the targets behind those of the design.
 #[derive(Clone)]
 pub(crate) struct Moments {
-    pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) targets: usize,
     pub(super) gram: Vec<f64>,
@@ -33,15 +32,7 @@ impl Moments {
         let targets = gram.columns - columns;
         let mut gram = gram.products;
         gram.iter_mut().for_each(|g| *g /= count);
-        Self { rows, columns, targets, gram }
-    }
-
-    /// Moments of both sets of rows together.
-    pub(crate) fn merged(&self, other: &Self) -> Self {
-        let (a, b) = (self.rows as f64, other.rows as f64);
-        let mean = |(x, y): (&f64, &f64)| (a * x + b * y) / (a + b);
-        let gram = self.gram.iter().zip(&other.gram).map(mean).collect();
-        Self { rows: self.rows + other.rows, gram, ..*self }
+        Self { columns, targets, gram }
     }
 
     /// `Z'Wy / n`, one vector per target.

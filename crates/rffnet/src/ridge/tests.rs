@@ -121,16 +121,6 @@ fn moments_are_those_of_the_plain_design() {
     }
 }
 
-#[test]
-fn moments_of_two_parts_are_those_of_the_whole() {
-    let p = Instance::new(900, 20, 1);
-    let all: Vec<usize> = (0..900).collect();
-    let of = |rows: &[usize]| p.moments(true, rows, true.into(), None);
-    let (whole, merged) = (of(&all), of(&all[..700]).merged(&of(&all[700..])));
-    assert_eq!(merged.rows, 900);
-    assert!(whole.gram.iter().zip(&merged.gram).all(|(a, b)| (a - b).abs() < 1e-6));
-}
-
 /// (G + alpha I) b, with the intercept left free.
 fn multiply(moments: &Moments, alpha: f64, b: &[f64]) -> Vec<f64> {
     let (n, m) = (moments.columns, moments.columns + moments.targets);

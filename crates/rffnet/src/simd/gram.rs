@@ -6,28 +6,36 @@
 
 use super::dispatch::Kernel;
 use super::lanes::{Simd, prefetch};
-use super::tile::{Scalars, Tiles, cover, pack, product};
-use super::{Aligned, LINE, PANEL};
+use super::tile::{Scalars, Tiles, cover, product};
+use super::{LINE, PANEL};
 use std::ops::Range;
 
 /// Rows summed in `f32`: few enough for rounding, and enough to make up for the traffic of the output, which is read
 /// and written once per block. The panels (48 KiB) come from the second-level cache, which is fast enough.
-const BLOCK: usize = 256;
+pub const GRAM_BLOCK: usize = 256;
 
-/// Packed blocks of rows, reused from call to call; one per thread.
-#[derive(Clone, Debug, Default)]
-pub struct GramScratch {
-    /// The columns that the output's rows stand for, in blocks of a tile's height.
-    left: Aligned,
-    /// The columns that the output's columns stand for, in panels.
-    right: Aligned,
+/// A common multiple of the tile heights that divides a panel, so that neither a range nor a panel cuts a tile.
+const STEP: usize = 24;
+
+/// Packs at most [`GRAM_BLOCK`] rows of `z`, `stride` apart, into panels of columns, each row by row, zeros behind column `m`:
+/// `rows * m.next_multiple_of(16)` numbers. Once for all threads.
+pub fn gram_panels(z: &[f32], stride: usize, m: usize, panels: &mut [f32]) {
+    let (rows, padded) = (z.len() / stride, m.next_multiple_of(LINE));
+    assert!(m <= stride && rows <= GRAM_BLOCK);
+    assert_eq!((z.len(), panels.len()), (rows * stride, rows * padded));
+    for (panel, first) in panels.chunks_mut(PANEL * rows).zip((0..m).step_by(PANEL)) {
+        let width = PANEL.min(padded - first);
+        let live = width.min(m - first);
+        for (to, z) in panel.chunks_exact_mut(width).zip(z.chunks_exact(stride)) {
+            to[..live].copy_from_slice(&z[first..first + live]);
+            to[live..].fill(0.0);
+        }
+    }
 }
 
 /// Ranges of rows of an `m x m` lower triangle with about the same number of entries each, one per thread: at most
 /// `parts` of them, none empty.
 pub fn gram_ranges(m: usize, parts: usize) -> Vec<Range<usize>> {
-    // A common multiple of the tile heights, so that no tile is cut.
-    const STEP: usize = 24;
     let mut ranges = Vec::with_capacity(parts);
     let mut start = 0;
     for part in 1..=parts {
@@ -44,9 +52,10 @@ pub fn gram_ranges(m: usize, parts: usize) -> Vec<Range<usize>> {
 /// Tiles of the output: rows from `top`, one panel of columns from `first`.
 struct Triangle<'a> {
     rows: usize,
-    left: &'a [f32],
-    right: &'a [f32],
-    width: usize,
+    /// All panels of a block of rows.
+    panels: &'a [f32],
+    /// Columns of the panels, with padding.
+    padded: usize,
     /// The row of the matrix where `gram` begins, and the one where the tiles do.
     start: usize,
     top: usize,
@@ -60,17 +69,19 @@ impl<S: Simd> Tiles<S> for Triangle<'_> {
     unsafe fn tile<const R: usize, const N: usize>(&mut self, s: S, row: usize, unit: usize) {
         let a = self.top + row;
         let at = unit * S::LANES;
-        let left = Scalars { data: self.left, first: (a - self.start) * self.rows, row: 1, step: R };
+        // The panel of the columns that the tile's rows stand for.
+        let panel = a / PANEL * PANEL;
+        let step = PANEL.min(self.padded - panel);
+        let left = Scalars { data: self.panels, first: panel * self.rows + a - panel, row: 1, step };
+        let (right, width) = (&self.panels[self.first * self.rows..], PANEL.min(self.padded - self.first));
         // The output is far larger than the caches: without this, waiting for it takes a third of the time.
         for r in 0..R {
             for b in (at..at + N * S::LANES).step_by(LINE / 2) {
                 prefetch(self.gram, (a + r - self.start) * self.m + self.first + b);
             }
         }
-        // SAFETY: `left` is packed in blocks of the heights that `cover` takes, `right` has `rows` rows of `width`.
-        let sum = unsafe {
-            product::<S, R, N>(s, self.rows, left, self.right, (at, self.width), [[s.zero(); N]; R])
-        };
+        // SAFETY: both panels have `rows` rows, `step` and `width` numbers apart, and no tile straddles two of them.
+        let sum = unsafe { product::<S, R, N>(s, self.rows, left, right, (at, width), [[s.zero(); N]; R]) };
         for (r, sum) in sum.iter().enumerate() {
             let a = a + r;
             let row = &mut self.gram[(a - self.start) * self.m..][..self.m];
@@ -94,41 +105,28 @@ impl<S: Simd> Tiles<S> for Triangle<'_> {
 
 /// See [`super::gram`].
 pub(super) struct Gram<'a> {
-    pub(super) z: &'a [f32],
-    pub(super) rows: usize,
-    pub(super) stride: usize,
+    pub(super) panels: &'a [f32],
     pub(super) m: usize,
     pub(super) range: Range<usize>,
     pub(super) gram: &'a mut [f64],
-    pub(super) scratch: &'a mut GramScratch,
 }
 
 impl Kernel for Gram<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { z, rows, stride, m, range: Range { start, end }, gram, scratch } = self;
-        assert!(m <= stride && start <= end && end <= m);
-        assert_eq!(z.len(), rows * stride);
+        let Self { panels, m, range: Range { start, end }, gram } = self;
+        let padded = m.next_multiple_of(LINE);
+        assert!(start <= end && end <= m && start.is_multiple_of(STEP));
+        assert!(panels.len().is_multiple_of(padded));
         assert_eq!(gram.len(), (end - start) * m);
-        let GramScratch { left, right } = scratch;
-        left.resize(BLOCK * (end - start));
-        right.resize(BLOCK * end.next_multiple_of(LINE));
-        for z in z.chunks(BLOCK * stride) {
-            let rows = z.len() / stride;
-            pack::<S>(z, stride, start..end, None, left);
+        for panels in panels.chunks(GRAM_BLOCK * padded) {
+            let rows = panels.len() / padded;
             for first in (0..end).step_by(PANEL) {
                 let width = PANEL.min(end.next_multiple_of(LINE) - first);
-                let live = width.min(end - first);
-                let right = &mut right[first * BLOCK..][..width * rows];
-                for (to, z) in right.chunks_exact_mut(width).zip(z.chunks_exact(stride)) {
-                    to[..live].copy_from_slice(&z[first..first + live]);
-                    to[live..].fill(0.0);
-                }
                 // Tiles wholly above the diagonal are left out.
                 let top = start + first.saturating_sub(start) / S::ROWS * S::ROWS;
-                let mut tiles = Triangle { rows, left, right, width, start, top, first, m, gram };
-                // SAFETY: the lengths asserted above and the packing just done; `top` is a whole number of tiles below
-                // `start`, so the tiles are those of the packing.
+                let mut tiles = Triangle { rows, panels, padded, start, top, first, m, gram };
+                // SAFETY: the lengths asserted above; `top` is a whole number of tiles below `start`.
                 unsafe { cover(s, end - top, width / S::LANES, &mut tiles) };
             }
         }

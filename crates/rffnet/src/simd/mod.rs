@@ -41,14 +41,14 @@ pub use backward::SpectrumGrad;
 pub use buffer::Aligned;
 pub use dispatch::{Path, available, path, requested};
 pub use frequencies::Frequencies;
-pub use gram::{GramScratch, gram_ranges};
+pub use gram::{GRAM_BLOCK, gram_panels, gram_ranges};
 pub use tape::Tape;
 pub use update::Prox;
 
 /// Rows of a chunk, at most.
 pub const CHUNK: usize = 64;
 /// `f32` in a cache line, and in the widest vector.
-const LINE: usize = 16;
+pub(crate) const LINE: usize = 16;
 /// Features of a panel: the width of a register tile of the widest vectors, and a multiple of the other paths'.
 const PANEL: usize = 3 * LINE;
 
@@ -203,17 +203,9 @@ pub fn sincos(path: Path, x: &[f32], sin: &mut [f32], cos: &mut [f32]) {
 
 /// Adds rows of the Gram matrix: `gram[a - range.start, b] += sum_i z[i, a] z[i, b]` for `a` in `range` and `b <= a`.
 ///
-/// `z` has `rows` rows that are `ld` apart, of which the first `m` columns count; `gram` holds the rows `range` of an
-/// `m x m` matrix, whose entries right of the diagonal are left alone. Threads take a range each, see [`gram_ranges`].
-pub fn gram(
-    path: Path,
-    z: &[f32],
-    rows: usize,
-    ld: usize,
-    m: usize,
-    range: std::ops::Range<usize>,
-    gram: &mut [f64],
-    scratch: &mut GramScratch,
-) {
-    dispatch::run(path, gram::Gram { z, rows, stride: ld, m, range, gram, scratch });
+/// `panels` are blocks of [`GRAM_BLOCK`] rows of `m` columns, the last one with what is left, each packed by [`gram_panels`];
+/// `gram` holds the rows `range` of an `m x m` matrix, whose entries right of the diagonal are left alone. Threads take a
+/// range each, see [`gram_ranges`].
+pub fn gram(path: Path, panels: &[f32], m: usize, range: std::ops::Range<usize>, gram: &mut [f64]) {
+    dispatch::run(path, gram::Gram { panels, m, range, gram });
 }

@@ -3,19 +3,19 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
 
 /// What the threads of a fit share: the deadline, whether the fit is to end, how much has been done.
 pub(crate) struct Shared {
     begun: Instant,
-    budget: Option<Duration>,
-    /// Nanoseconds after the beginning at which the stage at hand has to end.
-    stage_end: AtomicU64,
+    deadline: Option<Deadline>,
     interrupted: AtomicBool,
     /// Something was left out for lack of time.
     cut: AtomicBool,
+    /// The first member of the ensemble is the whole model.
+    alone: AtomicBool,
     steps: AtomicUsize,
     /// Multiplications done, and planned.
     done: AtomicU64,
@@ -23,14 +23,22 @@ pub(crate) struct Shared {
     unit: f64,
 }
 
+/// When a fit has to end: seconds in all, those of them that its last heads take, and multiplications per second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    pub(crate) seconds: f64,
+    pub(crate) last: f64,
+    pub(crate) rate: f64,
+}
+
 impl Shared {
-    pub(crate) fn new(budget: Option<f64>, planned: f64, unit: f64) -> Self {
+    pub(crate) fn new(deadline: Option<Deadline>, planned: f64, unit: f64) -> Self {
         Self {
             begun: Instant::now(),
-            budget: budget.and_then(|s| Duration::try_from_secs_f64(s).ok()),
-            stage_end: AtomicU64::new(u64::MAX),
+            deadline,
             interrupted: AtomicBool::new(false),
             cut: AtomicBool::new(false),
+            alone: AtomicBool::new(false),
             steps: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             planned,
@@ -47,59 +55,54 @@ impl Shared {
         }
     }
 
-    /// Whether the stage at hand has to end.
-    pub(crate) fn overdue(&self) -> bool {
-        let late = self.budget.is_some_and(|budget| {
-            let elapsed = self.begun.elapsed();
-            elapsed >= budget || elapsed.as_nanos() >= u128::from(self.stage_end.load(Relaxed))
-        });
-        if late {
-            self.cut.store(true, Relaxed);
-        }
-        late || self.interrupted.load(Relaxed)
-    }
-
-    /// Whether the fit has to end.
-    pub(crate) fn stopped(&self) -> bool {
-        self.interrupted.load(Relaxed) || self.budget.is_some_and(|budget| self.begun.elapsed() >= budget)
-    }
-
-    /// Less was planned than would have been without a budget.
+    /// Less was planned, or done, than would have been without a budget.
     pub(crate) fn cut(&self) {
         self.cut.store(true, Relaxed);
     }
 
-    /// The stage at hand has to end after this share of the budget, and so early that there is time for `work` more
-    /// multiplications at the rate so far.
-    pub(crate) fn end_stage(&self, share: f64, work: f64) {
-        if let (Some(budget), Some((_, rate))) = (self.budget, self.left()) {
-            let end = (share * budget.as_secs_f64() - work / rate).max(0.0);
-            self.stage_end.store((1e9 * end) as u64, Relaxed);
-        }
+    /// The other members are not needed.
+    pub(crate) fn one_is_enough(&self) {
+        self.alone.store(true, Relaxed);
     }
 
-    /// Seconds left of the budget, and multiplications per second so far.
-    pub(crate) fn left(&self) -> Option<(f64, f64)> {
-        let elapsed = self.begun.elapsed();
-        let left = self.budget?.saturating_sub(elapsed).as_secs_f64();
-        Some((left, (self.done.load(Relaxed) as f64 / elapsed.as_secs_f64()).max(1.0)))
+    pub(crate) fn is_one_enough(&self) -> bool {
+        self.alone.load(Relaxed)
+    }
+
+    /// Whether everything but the last heads has to end, for the first member or another.
+    pub(crate) fn stopped(&self, first: bool) -> bool {
+        let late = self.left().is_some_and(|seconds| seconds <= 0.0);
+        if late {
+            self.cut();
+        }
+        late || self.interrupted.load(Relaxed) || !first && self.is_one_enough()
+    }
+
+    /// Seconds that are left before the last heads.
+    fn left(&self) -> Option<f64> {
+        self.deadline.map(|d| d.seconds - d.last - self.begun.elapsed().as_secs_f64())
     }
 }
 
 /// One thread's view of the fit; the caller's has the observer.
 pub(crate) struct Monitor<'a> {
     pub(crate) shared: &'a Shared,
+    /// The thread is at the first member.
+    pub(crate) first: bool,
     observer: Option<&'a mut dyn Observer>,
     stage: &'static str,
     /// Multiplications planned for the stage and not yet done, and those of an evaluation.
     left: f64,
     each: f64,
-    history: Vec<(EpochLoss, Vec<f32>)>,
+    history: Steps,
 }
+
+/// The losses and relevances of steps.
+pub(crate) type Steps = Vec<(EpochLoss, Vec<f32>)>;
 
 impl<'a> Monitor<'a> {
     pub(crate) fn new(shared: &'a Shared, observer: Option<&'a mut dyn Observer>) -> Self {
-        Self { shared, observer, stage: "", left: 0.0, each: 0.0, history: Vec::new() }
+        Self { shared, first: true, observer, stage: "", left: 0.0, each: 0.0, history: Vec::new() }
     }
 
     /// A stage begins, and the one before has ended, perhaps early.
@@ -119,9 +122,14 @@ impl<'a> Monitor<'a> {
         self.shared.done.fetch_add(work as u64, Relaxed);
     }
 
-    /// Whether there is time for so many multiplications, at the rate so far.
+    /// Whether there is time for so many multiplications.
     pub(crate) fn affords(&self, work: f64) -> bool {
-        self.shared.left().is_none_or(|(seconds, rate)| work <= seconds * rate)
+        let time = self.shared.deadline.zip(self.shared.left());
+        let affords = time.is_none_or(|(deadline, seconds)| work <= seconds * deadline.rate);
+        if !affords {
+            self.shared.cut();
+        }
+        affords && !self.stopped()
     }
 
     /// After so many evaluations.
@@ -153,31 +161,26 @@ impl<'a> Monitor<'a> {
                 shared.interrupted.store(true, Relaxed);
             }
         }
-        if self.overdue() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Whether the stage at hand has to end.
-    pub(crate) fn overdue(&self) -> bool {
-        self.shared.overdue()
-    }
-
-    /// Whether the fit has to end.
+    /// Whether everything but the last heads has to end.
     pub(crate) fn stopped(&self) -> bool {
-        self.shared.stopped()
+        self.shared.stopped(self.first)
     }
 
-    /// Steps of all threads.
+    /// Steps of this thread, and of others that were put behind them.
     pub(crate) fn steps(&self) -> usize {
-        self.shared.steps.load(Relaxed)
+        self.history.len()
     }
 
     /// This thread's steps, which start anew.
-    pub(crate) fn take_history(&mut self) -> Vec<(EpochLoss, Vec<f32>)> {
+    pub(crate) fn take_steps(&mut self) -> Steps {
         std::mem::take(&mut self.history)
     }
 
     /// Steps that come after this thread's own.
-    pub(crate) fn put_history(&mut self, steps: Vec<(EpochLoss, Vec<f32>)>) {
+    pub(crate) fn put_steps(&mut self, steps: Steps) {
         self.history.extend(steps);
     }
 

@@ -20,16 +20,11 @@ const STALL: f64 = 1e-5;
 /// Length of a stage's first step: relevances are of the order of one.
 const FIRST_STEP: f64 = 0.1;
 
-/// A weaker penalty is not tried when the last one was worse than the best by more than this share.
-const HOPELESS: f64 = 0.02;
-
 /// What a stage is to do.
-pub(crate) struct Stage<'a> {
-    /// Penalties from strong to weak; each starts where the best so far ended.
-    pub(crate) alphas: &'a [f64],
-    /// Steps per penalty.
+pub(crate) struct Stage {
+    pub(crate) alpha: f64,
     pub(crate) steps: usize,
-    /// Steps without a better validation loss before a penalty ends early.
+    /// Steps without a better validation loss before it ends early.
     pub(crate) patience: usize,
     /// Frequencies and phases move too.
     pub(crate) spectrum: bool,
@@ -50,76 +45,65 @@ pub(crate) fn optimise(
     problem: &Problem<'_>,
     split: &Split,
     start: ScaledFeatures,
-    stage: &Stage<'_>,
+    stage: &Stage,
     monitor: &mut Monitor<'_>,
 ) -> Optimum {
-    let wanted = if stage.spectrum { Wanted::Spectrum } else { Wanted::Relevances };
-    let mut best: Option<Optimum> = None;
-    for &alpha in stage.alphas {
-        let base = best.as_ref().map_or(&start, |b| &b.features).clone();
-        let mut reduced = Reduced::new(problem, &split.train, HeadSettings { alpha, linear: stage.linear });
-        let shared = monitor.shared;
-        let evaluations = Cell::new(0);
-        let mut evaluate = |x: Vec<f64>| {
-            // Beyond the deadline only the first point of a stage is looked at.
-            if shared.overdue() && evaluations.get() > 0 {
-                return Point { gradient: vec![0.0; x.len()], x, value: f64::INFINITY, note: None };
-            }
-            evaluations.set(evaluations.get() + 1);
-            let features = unpack(&base, &x, stage.spectrum);
-            let e = reduced.evaluate(&features, wanted);
-            // The gradient within the subspace in which tied relevances are equal.
-            let mut gradient = e.theta;
-            problem.tie(&features.map.support, &mut gradient, |g| g.iter().sum::<f64>() / g.len() as f64);
-            gradient.extend(e.omega);
-            gradient.extend(e.phase);
-            Point { x, value: e.value, gradient, note: Some(e.weights) }
-        };
-        let judge = |point: &mut Point<Option<Weights>>, best: &mut Option<Optimum>| -> f64 {
-            let features = unpack(&base, &point.x, stage.spectrum);
-            let weights = point.note.take().expect("every evaluation leaves its head");
-            let loss = if split.validation.is_empty() {
-                point.value
-            } else {
-                problem.mean_loss(Network::new(&features.map, &weights), &split.validation)
-            };
-            if best.as_ref().is_none_or(|b| loss < b.loss) && loss.is_finite() {
-                *best = Some(Optimum { features, alpha, loss });
-            }
-            loss
-        };
-        let mut at = evaluate(pack(&base, stage.spectrum));
-        let mut lowest = judge(&mut at, &mut best);
-        if monitor.stopped() {
-            break;
+    let Stage { alpha, linear, spectrum, .. } = *stage;
+    let wanted = if spectrum { Wanted::Spectrum } else { Wanted::Relevances };
+    let mut reduced = Reduced::new(problem, &split.train, HeadSettings { alpha, linear });
+    let (shared, first) = (monitor.shared, monitor.first);
+    let evaluations = Cell::new(0);
+    let mut evaluate = |x: Vec<f64>| {
+        // Beyond the deadline only the first point is looked at.
+        if shared.stopped(first) && evaluations.get() > 0 {
+            return Point { gradient: vec![0.0; x.len()], x, value: f64::INFINITY, note: None };
         }
-        let mut solver = Lbfgs::default();
-        let mut waited = 0;
-        for _ in 0..stage.steps {
-            let Some(mut next) = solver.step(&at, FIRST_STEP, &mut evaluate) else { break };
-            let loss = judge(&mut next, &mut best);
-            let stalled = at.value - next.value < STALL * at.value.abs();
-            at = next;
-            if loss < lowest * (1.0 - IMPROVEMENT) {
-                (lowest, waited) = (loss, 0);
-            } else {
-                waited += 1;
-            }
-            monitor.evaluated(evaluations.take());
-            let relevances = unpack(&base, &at.x, stage.spectrum).relevances();
-            if monitor.step(at.value, loss, relevances).is_break() {
-                break;
-            }
-            if stalled || waited >= stage.patience {
-                break;
-            }
+        evaluations.set(evaluations.get() + 1);
+        let features = unpack(&start, &x, spectrum);
+        let e = reduced.evaluate(&features, wanted);
+        // The gradient within the subspace in which tied relevances are equal.
+        let mut gradient = e.theta;
+        problem.tie(&features.map.support, &mut gradient, |g| g.iter().sum::<f64>() / g.len() as f64);
+        gradient.extend(e.omega);
+        gradient.extend(e.phase);
+        Point { x, value: e.value, gradient, note: Some(e.weights) }
+    };
+    let mut best = Optimum { features: start.clone(), alpha, loss: f64::INFINITY };
+    let mut judge = |point: &mut Point<Option<Weights>>| -> f64 {
+        let features = unpack(&start, &point.x, spectrum);
+        let weights = point.note.take().expect("every evaluation leaves its head");
+        let loss = if split.validation.is_empty() {
+            point.value
+        } else {
+            problem.mean_loss(Network::new(&features.map, &weights), &split.validation)
+        };
+        if loss < best.loss {
+            best = Optimum { features, alpha, loss };
         }
-        let hopeless = best.as_ref().is_some_and(|b| lowest > b.loss * (1.0 + HOPELESS));
-        if hopeless || monitor.stopped() {
+        loss
+    };
+    let mut at = evaluate(pack(&start, spectrum));
+    let mut lowest = judge(&mut at);
+    let mut solver = Lbfgs::default();
+    let mut waited = 0;
+    for _ in 0..stage.steps {
+        let Some(mut next) = solver.step(&at, FIRST_STEP, &mut evaluate) else { break };
+        let loss = judge(&mut next);
+        let stalled = at.value - next.value < STALL * at.value.abs();
+        at = next;
+        if loss < lowest * (1.0 - IMPROVEMENT) {
+            (lowest, waited) = (loss, 0);
+        } else {
+            waited += 1;
+        }
+        monitor.evaluated(evaluations.take());
+        let relevances = unpack(&start, &at.x, spectrum).relevances();
+        let ended = monitor.step(at.value, loss, relevances).is_break();
+        if ended || stalled || waited >= stage.patience {
             break;
         }
     }
-    best.unwrap_or_else(|| Optimum { features: start, alpha: stage.alphas[0], loss: f64::INFINITY })
+    best
 }
 
 /// The variables of a stage, in one vector.

@@ -1,5 +1,7 @@
-//! Which transforms a table may be fitted with: standardisation alone, long tails soft-clipped, skewed columns made
-//! symmetric first. The validation loss chooses among them.
+//! Which transforms a table may be fitted with: standardisation alone, or skewed columns made symmetric and long tails
+//! soft-clipped. The validation loss chooses.
+
+use std::cell::OnceCell;
 
 use rayon::prelude::*;
 
@@ -13,38 +15,12 @@ const POWER_ROWS: usize = 2_000;
 /// Quartiles of a normal distribution are this many deviations apart.
 const QUARTILES: f64 = 1.349;
 
-/// Multiplications that a Yeo-Johnson power costs in a pass, and a soft clip.
-const POWER: f64 = 6000.0;
-const SOFT_CLIP: f64 = 600.0;
-
-/// Transforms beyond standardisation, from the least change to the most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// Long tails are soft-clipped.
-    SoftClip,
-    /// Skewed columns get a Yeo-Johnson transform, then long tails are soft-clipped.
-    YeoJohnson,
-}
-
-impl Change {
-    pub(crate) const ALL: [Self; 2] = [Self::SoftClip, Self::YeoJohnson];
-}
-
 /// Transforms a table may be fitted with, and the ranges of its columns after them.
 pub(crate) struct Candidate {
     pub(crate) transforms: Transforms,
     pub(crate) range: Vec<f32>,
-}
-
-impl Candidate {
-    /// Multiplications that transforming a row takes.
-    pub(crate) fn cost(&self) -> f64 {
-        let of_column = |column: &ColumnTransform| {
-            let power = column.power.is_some_and(|power| !power.is_clip());
-            f64::from(power) * POWER + f64::from(column.soft_clip.is_some()) * SOFT_CLIP
-        };
-        self.transforms.columns().iter().map(of_column).sum()
-    }
+    /// The rows, transformed, once they are needed.
+    pub(crate) copy: OnceCell<Vec<f32>>,
 }
 
 /// The transform of one column, and its range after it.
@@ -54,49 +30,38 @@ struct Found {
 }
 
 impl ColumnStatistics {
-    /// From standardisation alone, the least change, to the most robust to outlying rows; `tails` are the deviations from
-    /// which a column has long tails, and how many of them it reaches once it is soft-clipped.
-    pub(crate) fn candidates(
+    /// Standardisation alone.
+    pub(crate) fn plain(&self) -> Candidate {
+        Candidate { transforms: self.transforms.clone(), range: self.range.clone(), copy: OnceCell::new() }
+    }
+
+    /// Skewed columns get a Yeo-Johnson transform, then long tails are soft-clipped; `None` if no column needs either.
+    /// `tails` are the deviations from which a column has long tails, and how many of them it reaches once it is
+    /// soft-clipped. Columns of two values stay as they are.
+    pub(crate) fn robust(
         &self,
         tails: (f64, f64),
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
-    ) -> Vec<Candidate> {
-        let plain = Candidate { transforms: self.transforms.clone(), range: self.range.clone() };
-        let others =
-            Change::ALL.into_iter().filter_map(|change| self.candidate((change, tails), x, rows, &weight));
-        [plain].into_iter().chain(others).collect()
-    }
-
-    /// The candidate's transforms; `None` if no column needs them. Columns of two values stay as they are.
-    pub(crate) fn candidate(
-        &self,
-        (change, tails): (Change, (f64, f64)),
-        x: Matrix<'_>,
-        rows: &[usize],
-        weight: impl Fn(usize) -> f32 + Sync,
     ) -> Option<Candidate> {
-        let find = |j| self.find(j, (change, tails), x, rows, &weight);
+        let find = |j| self.find(j, tails, x, rows, &weight);
         let found: Vec<Option<Found>> = (0..x.columns()).into_par_iter().map(find).collect();
-        let powers = found.iter().flatten().any(|f| f.transform.power.is_some());
-        let soft = found.iter().flatten().any(|f| f.transform.soft_clip.is_some());
-        if !(powers || soft && change == Change::SoftClip) {
-            return None;
-        }
         let columns = found.iter().zip(self.transforms.columns());
         let transforms = columns.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.transform));
         let ranges = found.iter().zip(&self.range);
-        Some(Candidate {
+        let changed = found.iter().any(Option::is_some);
+        changed.then(|| Candidate {
             transforms: Transforms::new(transforms.collect()),
             range: ranges.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.range)).collect(),
+            copy: OnceCell::new(),
         })
     }
 
     fn find(
         &self,
         j: usize,
-        (change, (long_tail, clip)): (Change, (f64, f64)),
+        (long_tail, clip): (f64, f64),
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32,
@@ -118,10 +83,7 @@ impl ColumnStatistics {
             return None;
         }
         let (lowest, highest) = (self.low[j], self.low[j] + self.range[j]);
-        let power = match change {
-            Change::SoftClip => None,
-            Change::YeoJohnson => YeoJohnson::find(&cells(POWER_ROWS), lowest, highest),
-        };
+        let power = YeoJohnson::find(&cells(POWER_ROWS), lowest, highest);
         let after = |z: f32| power.map_or(z, |p| p.apply(z)) as f64;
         let [first, median, third] = [0.25, 0.5, 0.75].map(|share| after(quantile(&sorted, share)));
         // Where more than half the rows are alike, the deviation of all has to do.
@@ -188,13 +150,18 @@ mod tests {
         let data: Vec<f32> = (0..n)
             .flat_map(|i| {
                 let u = (i as f32 + 0.5) / n as f32;
-                [u, (4.0 * u).exp().exp(), f32::from(i % 50 == 0), if i % 100 == 7 { i as f32 } else { 0.0 }]
+                [
+                    u,
+                    (10.0 * u - 5.0).sinh(),
+                    f32::from(i % 50 == 0),
+                    if i % 100 == 7 { i as f32 } else { 0.0 },
+                ]
             })
             .collect();
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.candidate((Change::SoftClip, TAILS), x, &rows, |_| 1.0).expect("long tails");
+        let found = statistics.robust(TAILS, x, &rows, |_| 1.0).expect("long tails");
         let soft = found.transforms;
         let clipped: Vec<bool> = soft.columns().iter().map(|c| c.soft_clip.is_some()).collect();
         assert_eq!(clipped, [false, true, false, true]);
@@ -210,7 +177,7 @@ mod tests {
         assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
         (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
         let few = ColumnStatistics::new(x, &rows[..2], |_| 1.0);
-        assert!(few.candidate((Change::SoftClip, TAILS), x, &rows[..2], |_| 1.0).is_none());
+        assert!(few.robust(TAILS, x, &rows[..2], |_| 1.0).is_none());
     }
 
     #[test]
@@ -220,8 +187,7 @@ mod tests {
         let x = Matrix::new(&data, n, 2).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found =
-            statistics.candidate((Change::YeoJohnson, TAILS), x, &rows, |_| 1.0).expect("there is skew");
+        let found = statistics.robust(TAILS, x, &rows, |_| 1.0).expect("there is skew");
         let powers: Vec<bool> = found.transforms.columns().iter().map(|c| c.power.is_some()).collect();
         assert_eq!(powers, [false, true]);
         let all = found.transforms.applied(x);

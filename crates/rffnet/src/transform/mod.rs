@@ -89,6 +89,11 @@ impl Transforms {
         Self::new(vec![ColumnTransform::standardise(0.0, 1.0); columns])
     }
 
+    /// Whether columns are standardised and no more.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain.is_some()
+    }
+
     /// One for each column.
     pub(crate) fn columns(&self) -> &[ColumnTransform] {
         &self.columns

@@ -1,33 +1,49 @@
 //! Gram matrices of designs: blocks of rows are multiplied in f32 and added in f64.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Cpu;
-use crate::backend::Backend;
+use super::predict::write_design;
 use crate::fold::Fold;
 use crate::problem::Problem;
 use crate::ridge::{Design, Gram};
-use crate::simd::{self, GramScratch, Path, gram_ranges};
+use crate::simd::{self, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
 
-/// Rows whose design is in memory at a time.
-pub(super) const DESIGN_ROWS: usize = 1024;
+/// Rows whose design is in memory at a time: enough blocks for the threads of a large machine.
+pub(super) const DESIGN_ROWS: usize = 16 * GRAM_BLOCK;
 
-/// Adds the products of the columns of `z`. Threads share the rows of the output, so that their number does not change a
-/// sum.
+/// Ranges of the output for each thread, since some end later than others.
+const RANGES: usize = 2;
+
+/// Adds the products of the columns of `z`.
 pub(super) fn add_products(path: Path, gram: &mut Gram, z: &[f32]) {
     let m = gram.columns;
+    let pack = |rows: Range<usize>, panels: &mut [f32]| {
+        gram_panels(&z[rows.start * m..rows.end * m], m, m, panels);
+    };
+    add_blocks(path, gram, z.len() / m, pack);
+}
+
+/// Adds the products of so many rows, whose blocks `pack` packs. Threads share the blocks and then the rows of the output, so
+/// that their number does not change a sum.
+fn add_blocks(path: Path, gram: &mut Gram, rows: usize, pack: impl Fn(Range<usize>, &mut [f32]) + Sync) {
+    let (m, padded) = (gram.columns, gram.columns.next_multiple_of(LINE));
+    gram.panels.resize(rows * padded);
+    gram.panels.par_chunks_mut(GRAM_BLOCK * padded).enumerate().for_each(|(block, panels)| {
+        let first = block * GRAM_BLOCK;
+        pack(first..first + panels.len() / padded, panels);
+    });
     let mut rest = gram.products.as_mut_slice();
     let mut parts = Vec::new();
-    let ranges = gram_ranges(m, rayon::current_num_threads());
-    gram.scratch.resize_with(ranges.len().max(gram.scratch.len()), GramScratch::default);
-    for (range, scratch) in ranges.into_iter().zip(&mut gram.scratch) {
+    for range in gram_ranges(m, RANGES * rayon::current_num_threads()) {
         let (part, tail) = rest.split_at_mut(range.len() * m);
-        parts.push((range, part, scratch));
+        parts.push((range, part));
         rest = tail;
     }
-    parts.into_par_iter().for_each(|(range, part, scratch)| {
-        simd::gram(path, z, z.len() / m, m, m, range, part, scratch);
-    });
+    let panels = &*gram.panels;
+    parts.into_par_iter().for_each(|(range, part)| simd::gram(path, panels, m, range, part));
 }
 
 /// Products of the columns of a design and of the targets behind it.
@@ -39,26 +55,30 @@ pub(super) struct DesignProducts<'a> {
 }
 
 impl Fold for DesignProducts<'_> {
-    /// The products, and room for a block of the design.
-    type Sum = (Gram, Vec<f32>);
+    type Sum = Gram;
 
-    fn empty(&self) -> Self::Sum {
+    fn empty(&self) -> Gram {
         let targets = if self.curvature.is_some() { 0 } else { self.problem.outputs };
-        (Gram::new(self.design.columns() + targets), Vec::new())
+        Gram::new(self.design.columns() + targets)
     }
 
-    fn add(&self, (gram, z): &mut Self::Sum, rows: &[usize]) {
+    fn add(&self, gram: &mut Gram, rows: &[usize]) {
         let Self { cpu, problem, design, curvature } = *self;
         let (m, columns) = (gram.columns, design.columns());
-        z.resize(rows.len() * m, 0.0);
-        cpu.design(problem.columns, design, rows, m, z);
-        for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
-            problem.complete(row, columns, i, curvature);
-        }
-        add_products(cpu.path, gram, z);
+        add_blocks(cpu.path, gram, rows.len(), |block, panels| {
+            let rows = &rows[block];
+            let mut z = vec![0.0; rows.len() * m];
+            for (z, rows) in z.chunks_mut(CHUNK * m).zip(rows.chunks(CHUNK)) {
+                write_design(cpu, problem.columns, design, rows, z);
+                for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
+                    problem.complete(row, columns, i, curvature);
+                }
+            }
+            gram_panels(&z, m, m, panels);
+        });
     }
 
-    fn merge(&self, (gram, _): &mut Self::Sum, (next, _): &Self::Sum) {
+    fn merge(&self, gram: &mut Gram, next: &Gram) {
         gram.products.iter_mut().zip(&next.products).for_each(|(g, n)| *g += n);
     }
 }

@@ -124,7 +124,7 @@ impl Backend for Cpu {
         let products = DesignProducts { cpu: self, problem, design, curvature };
         let mut total = products.empty();
         fold_in_order(&products, &mut total, rows, DESIGN_ROWS);
-        Moments::new(total.0, rows.len(), design.columns())
+        Moments::new(total, rows.len(), design.columns())
     }
 
     fn add_gram(&self, gram: &mut Gram, z: &[f32]) {

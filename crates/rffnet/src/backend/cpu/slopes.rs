@@ -5,7 +5,7 @@ use super::workspace::with_workspace;
 use crate::features::Network;
 use crate::fold::Fold;
 use crate::problem::{Columns, Problem};
-use crate::simd::{self, CHUNK, GramScratch, Path};
+use crate::simd::{self, CHUNK, LINE, Path, gram_panels};
 
 /// Squared derivatives of averaged networks by column, and the weight of their rows.
 pub(super) struct SquaredSlopes<'a> {
@@ -85,14 +85,16 @@ impl Fold for OuterSlopes<'_> {
         let Self { path, problem, network, mass } = *self;
         let width = network.map.support.len();
         let mut products = self.empty();
-        let mut scratch = GramScratch::default();
+        let mut panels = Vec::new();
         for rows in rows.chunks(CHUNK) {
             for_each_output(path, problem.columns, network, rows, |_, slopes| {
                 for (slopes, &i) in slopes.chunks_exact_mut(width).zip(rows) {
                     let root = problem.weight(i).sqrt();
                     slopes.iter_mut().for_each(|slope| *slope *= root);
                 }
-                simd::gram(path, slopes, rows.len(), width, width, 0..width, &mut products, &mut scratch);
+                panels.resize(rows.len() * width.next_multiple_of(LINE), 0.0);
+                gram_panels(slopes, width, width, &mut panels);
+                simd::gram(path, &panels, width, 0..width, &mut products);
             });
         }
         sum.iter_mut().zip(&products).for_each(|(s, p)| *s += p / mass);

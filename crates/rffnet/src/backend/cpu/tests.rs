@@ -352,7 +352,7 @@ fn folds_over_two_halves_are_folds_over_the_whole() {
     let cpu = &Cpu::new();
     for curvature in [None, Some(&vec![0.3; case.rows][..])] {
         let products = DesignProducts { cpu, problem, design, curvature };
-        check_halves(&products, &rows, 256, |sum| sum.0.products.clone());
+        check_halves(&products, &rows, 256, |sum| sum.products.clone());
     }
 
     let networks = &[network, network];
