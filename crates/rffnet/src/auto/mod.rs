@@ -85,7 +85,8 @@ fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<
     let learned = side_by_side(sizes.members, monitor, |number, monitor| {
         Member::learn(Fitter::new(training, sizes, number), monitor)
     });
-    let needed = if monitor.shared.is_one_enough() { 1 } else { sizes.members };
+    let first_alone = monitor.shared.is_one_enough() || monitor.shared.reason() == Some(Stopped::Interrupted);
+    let needed = if first_alone { 1 } else { sizes.members };
     let mut members = Vec::new();
     for (member, steps) in learned.into_iter().take(needed) {
         if let Some(member) = member {

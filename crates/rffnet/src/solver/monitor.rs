@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 use crate::solver::stop::{EpochLoss, History, Observer, Progress, Stopped};
@@ -16,7 +16,6 @@ pub(crate) struct Shared {
     cut: AtomicBool,
     /// The first member of the ensemble is the whole model.
     alone: AtomicBool,
-    steps: AtomicUsize,
     /// Multiplications done, and planned.
     done: AtomicU64,
     planned: f64,
@@ -39,7 +38,6 @@ impl Shared {
             interrupted: AtomicBool::new(false),
             cut: AtomicBool::new(false),
             alone: AtomicBool::new(false),
-            steps: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             planned,
             unit,
@@ -95,6 +93,8 @@ pub(crate) struct Monitor<'a> {
     left: f64,
     each: f64,
     history: Steps,
+    /// This thread's steps in all.
+    made: usize,
 }
 
 /// The losses and relevances of steps.
@@ -102,7 +102,7 @@ pub(crate) type Steps = Vec<(EpochLoss, Vec<f32>)>;
 
 impl<'a> Monitor<'a> {
     pub(crate) fn new(shared: &'a Shared, observer: Option<&'a mut dyn Observer>) -> Self {
-        Self { shared, first: true, observer, stage: "", left: 0.0, each: 0.0, history: Vec::new() }
+        Self { shared, first: true, observer, stage: "", left: 0.0, each: 0.0, history: Vec::new(), made: 0 }
     }
 
     /// A stage begins, and the one before has ended, perhaps early.
@@ -143,7 +143,8 @@ impl<'a> Monitor<'a> {
             return ControlFlow::Break(());
         }
         let shared = self.shared;
-        let epoch = shared.steps.fetch_add(1, Relaxed) + 1;
+        self.made += 1;
+        let epoch = self.made;
         let (train, validation) = (train * shared.unit, validation * shared.unit);
         self.history.push((EpochLoss { epoch, train, validation: Some(validation) }, theta));
         if let Some(observer) = &mut self.observer {
@@ -169,7 +170,7 @@ impl<'a> Monitor<'a> {
         self.shared.stopped(self.first)
     }
 
-    /// Steps of this thread, and of others that were put behind them.
+    /// Steps of the members that are part of the model, once they were put together.
     pub(crate) fn steps(&self) -> usize {
         self.history.len()
     }
