@@ -7,17 +7,28 @@ use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_uppe
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
+use super::buffers;
+
 /// How often the diagonal is raised, a hundredfold each time, before a matrix is given up as not finite.
 const ATTEMPTS: usize = 12;
 
 /// Columns of a tile, which one thread works on.
-const TILE: usize = 192;
+const TILE: usize = 96;
+
+/// Columns that are transposed at a time: a cache line of their rows.
+const STRIP: usize = 8;
 
 /// A Cholesky factor L, LL' = A.
 pub struct Cholesky {
     n: usize,
     /// Column-major.
     lower: Vec<f64>,
+}
+
+impl Drop for Cholesky {
+    fn drop(&mut self) {
+        buffers::keep(std::mem::take(&mut self.lower));
+    }
 }
 
 impl Cholesky {
@@ -28,12 +39,15 @@ impl Cholesky {
         let mut boost = 0.0;
         for _ in 0..ATTEMPTS {
             // faer works column by column: the row-major lower triangle is the column-major upper one, so transpose.
-            let mut lower = vec![0.0; n * n];
-            for i in 0..n {
-                let row = &a[i * stride..i * stride + i + 1];
-                row.iter().enumerate().for_each(|(j, &v)| lower[j * n + i] = v);
-                lower[i * n + i] += added(i) + boost;
-            }
+            let mut lower = buffers::zeros(n * n);
+            lower.par_chunks_mut(STRIP * n).enumerate().for_each(|(strip, columns)| {
+                let first = strip * STRIP;
+                for i in first..n {
+                    let row = &a[i * stride + first..=i * stride + i];
+                    columns.iter_mut().skip(i).step_by(n).zip(row).for_each(|(l, &v)| *l = v);
+                }
+            });
+            (0..n).for_each(|i| lower[i * n + i] += added(i) + boost);
             if factorise_tiles(&mut lower, n) {
                 return Self { n, lower };
             }

@@ -1,28 +1,36 @@
 //! Normal equations: second moments of the design, targets included, and their Cholesky factor.
 
+use rayon::prelude::*;
+
+use crate::numerics::buffers;
 use crate::numerics::cholesky::Cholesky;
-use crate::simd::Aligned;
+
+/// Numbers that are worth a thread.
+const PARALLEL: usize = 1 << 15;
 
 /// Products of columns, summed over rows: lower triangle, row-major.
 pub(crate) struct Gram {
     pub(crate) columns: usize,
     pub(crate) products: Vec<f64>,
-    /// The kernels' buffer.
-    pub(crate) panels: Aligned,
 }
 
 impl Gram {
     pub(crate) fn new(columns: usize) -> Self {
-        Self { columns, products: vec![0.0; columns * columns], panels: Aligned::default() }
+        Self { columns, products: buffers::zeros(columns * columns) }
     }
 }
 
 /// Means over rows: `Z'WZ / n`, the columns of the targets behind those of the design.
-#[derive(Clone)]
 pub(crate) struct Moments {
     pub(super) columns: usize,
     pub(super) targets: usize,
     pub(super) gram: Vec<f64>,
+}
+
+impl Drop for Moments {
+    fn drop(&mut self) {
+        buffers::keep(std::mem::take(&mut self.gram));
+    }
 }
 
 impl Moments {
@@ -31,7 +39,7 @@ impl Moments {
         let count = rows as f64;
         let targets = gram.columns - columns;
         let mut gram = gram.products;
-        gram.iter_mut().for_each(|g| *g /= count);
+        gram.par_iter_mut().with_min_len(PARALLEL).for_each(|g| *g /= count);
         Self { columns, targets, gram }
     }
 

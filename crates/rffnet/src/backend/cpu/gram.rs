@@ -1,5 +1,6 @@
 //! Gram matrices of designs: blocks of rows are multiplied in f32 and added in f64.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -9,10 +10,17 @@ use super::predict::write_design;
 use crate::fold::Fold;
 use crate::problem::Problem;
 use crate::ridge::{Design, Gram};
-use crate::simd::{self, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
+use crate::simd::{self, Aligned, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
 
 /// Rows whose design is in memory at a time: enough blocks for the threads of a large machine.
-pub(super) const DESIGN_ROWS: usize = 16 * GRAM_BLOCK;
+pub(super) const DESIGN_ROWS: usize = 8 * GRAM_BLOCK;
+
+thread_local! {
+    /// Packed rows, of all threads together.
+    static PANELS: Cell<Aligned> = Cell::default();
+    /// Rows of a block before they are packed.
+    static DESIGN: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
+}
 
 /// Ranges of the output for each thread, since some end later than others.
 const RANGES: usize = 2;
@@ -30,8 +38,9 @@ pub(super) fn add_products(path: Path, gram: &mut Gram, z: &[f32]) {
 /// that their number does not change a sum.
 fn add_blocks(path: Path, gram: &mut Gram, rows: usize, pack: impl Fn(Range<usize>, &mut [f32]) + Sync) {
     let (m, padded) = (gram.columns, gram.columns.next_multiple_of(LINE));
-    gram.panels.resize(rows * padded);
-    gram.panels.par_chunks_mut(GRAM_BLOCK * padded).enumerate().for_each(|(block, panels)| {
+    let mut panels = PANELS.take();
+    panels.resize(rows * padded);
+    panels.par_chunks_mut(GRAM_BLOCK * padded).enumerate().for_each(|(block, panels)| {
         let first = block * GRAM_BLOCK;
         pack(first..first + panels.len() / padded, panels);
     });
@@ -42,8 +51,9 @@ fn add_blocks(path: Path, gram: &mut Gram, rows: usize, pack: impl Fn(Range<usiz
         parts.push((range, part));
         rest = tail;
     }
-    let panels = &*gram.panels;
-    parts.into_par_iter().for_each(|(range, part)| simd::gram(path, panels, m, range, part));
+    let all = &*panels;
+    parts.into_par_iter().for_each(|(range, part)| simd::gram(path, all, m, range, part));
+    PANELS.set(panels);
 }
 
 /// Products of the columns of a design and of the targets behind it.
@@ -67,7 +77,9 @@ impl Fold for DesignProducts<'_> {
         let (m, columns) = (gram.columns, design.columns());
         add_blocks(cpu.path, gram, rows.len(), |block, panels| {
             let rows = &rows[block];
-            let mut z = vec![0.0; rows.len() * m];
+            let mut z = DESIGN.take();
+            z.clear();
+            z.resize(rows.len() * m, 0.0);
             for (z, rows) in z.chunks_mut(CHUNK * m).zip(rows.chunks(CHUNK)) {
                 write_design(cpu, problem.columns, design, rows, z);
                 for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
@@ -75,6 +87,7 @@ impl Fold for DesignProducts<'_> {
                 }
             }
             gram_panels(&z, m, m, panels);
+            DESIGN.set(z);
         });
     }
 

@@ -1,0 +1,54 @@
+//! Large buffers that are used again by the thread that let go of them: asking the system for fresh memory in every step of a
+//! fit would stop all its threads each time.
+
+use std::cell::RefCell;
+
+/// Buffers that a thread keeps, at most.
+const KEPT: usize = 4;
+
+thread_local! {
+    static KEPT_BUFFERS: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// So many zeros.
+pub(crate) fn zeros(len: usize) -> Vec<f64> {
+    let kept = KEPT_BUFFERS.with_borrow_mut(|kept| {
+        let large_enough = kept.iter().position(|buffer| buffer.capacity() >= len);
+        large_enough.map(|at| kept.swap_remove(at))
+    });
+    let mut buffer = kept.unwrap_or_default();
+    buffer.clear();
+    buffer.resize(len, 0.0);
+    buffer
+}
+
+/// A buffer that is no longer needed.
+pub(crate) fn keep(buffer: Vec<f64>) {
+    KEPT_BUFFERS.with_borrow_mut(|kept| {
+        if kept.len() < KEPT {
+            kept.push(buffer);
+        } else if let Some(smallest) = kept.iter_mut().min_by_key(|kept| kept.capacity())
+            && smallest.capacity() < buffer.capacity()
+        {
+            *smallest = buffer;
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_comes_back_empty() {
+        let mut buffer = zeros(100);
+        buffer.fill(1.0);
+        let place = buffer.as_ptr();
+        keep(buffer);
+        let again = zeros(80);
+        assert_eq!((again.as_ptr(), again.len()), (place, 80));
+        assert!(again.iter().all(|&v| v == 0.0));
+        (0..20).for_each(|len| keep(vec![1.0; len]));
+        assert_eq!(zeros(200), vec![0.0; 200]);
+    }
+}
