@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 /// Buffers that a thread keeps, at most.
-const KEPT: usize = 4;
+const KEPT: usize = 2;
 
 thread_local! {
     static KEPT_BUFFERS: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };

@@ -264,7 +264,7 @@ mod tests {
             pool.install(|| {
                 let (factor, mut rows) = (tiled(n), vec![0.5; 500 * n]);
                 factor.divide(&mut rows);
-                (factor.lower, rows)
+                (factor.lower.clone(), rows)
             })
         };
         assert!(threads(1) == threads(2));
