@@ -180,7 +180,7 @@ class TestOptions:
             ({"alpha": "much"}, "alpha is 'much'; it must be a number"),
             ({"linear": "yes"}, "linear is 'yes'; it must be True or False"),
             ({"recipe": 3}, "recipe is 3; it must be a text"),
-            ({"recipe": "member=3"}, "recipe is 'member=3'; it must be NAME=NUMBER with NAME one of members"),
+            ({"recipe": "member=3"}, "recipe is 'member=3'; it must be NAME=NUMBER with NAME one of quick"),
             ({"recipe": "members=3", "solver": "adam"}, "recipe belong to the varpro solver"),
             ({"max_iter": 0}, "max_iter is 0"),
             ({"init": "restarter", "n_restarts": 0}, "n_restarts is 0; it must be between 1 and 10000"),

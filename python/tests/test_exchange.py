@@ -149,7 +149,7 @@ def test_labels_survive_the_file(labels, tmp_path):
 def test_a_loaded_model_can_be_fitted_again(curve, tmp_path):
     X, y = curve
     restarter = {"init": "restarter", "n_restarts": 2, "max_iter": 2}
-    varpro = {"effort": "quick", "alpha": 1e-3, "recipe": "learn_steps=5"}
+    varpro = {"effort": "quick", "alpha": 1e-3, "recipe": "agop_rounds=5"}
     for options in (varpro, {"solver": "adam", "max_iter": 4, "lr": 0.003}, restarter):
         model = RFFNetRegressor(**options, random_state=3).fit(X, y)
         model.save(tmp_path / "m.rffnet")

@@ -61,7 +61,7 @@ def test_set_output(curve):
     pandas = pytest.importorskip("pandas")
     X, y = curve
     frame = pandas.DataFrame(X, columns=list("abcde"))
-    chosen = TopKSelector(RFFNetRegressor(effort="quick")).set_output(transform="pandas").fit_transform(frame, y)
+    chosen = TopKSelector(RFFNetRegressor()).set_output(transform="pandas").fit_transform(frame, y)
     assert {"a", "b"} <= set(chosen.columns) < set("abcde")
     features = RFFTransformer(n_random_features=3).set_output(transform="pandas").fit_transform(frame)
     assert list(features.columns) == ["rfftransformer0", "rfftransformer1", "rfftransformer2"]
