@@ -80,57 +80,44 @@ constants! {
     single_below = 0.01;
 }
 
-/// Constants that are to have other values than their defaults: `NAME=VALUE,...`.
+/// Constants that are to have other values than their defaults: `NAME=VALUE,...`. A model file may hold names of another
+/// version, which are shown and no more; text is checked when it is parsed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Recipe(Vec<(String, f64)>);
+#[serde(transparent)]
+pub struct Recipe(String);
 
 impl Recipe {
     pub(crate) fn constants(&self) -> Constants {
         let mut constants = Constants::default();
-        self.0.iter().for_each(|(name, value)| constants.set(name, *value));
+        self.0.split(',').filter_map(change).for_each(|(name, value)| constants.set(&name, value));
         constants
     }
+}
+
+/// A known name and its value.
+fn change(part: &str) -> Option<(String, f64)> {
+    let (name, value) = part.split_once('=')?;
+    let (name, value) = (name.trim().replace('-', "_"), value.trim().parse::<f64>().ok()?);
+    let known = CONSTANTS.iter().any(|c| c.0 == name) && value >= 0.0 && value.is_finite();
+    known.then_some((name, value))
 }
 
 impl FromStr for Recipe {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let change = |part: &str| {
-            let (name, value) = part.split_once('=')?;
-            let value: f64 = value.trim().parse().ok()?;
-            let name = name.trim().replace('-', "_");
-            let known = CONSTANTS.iter().any(|c| c.0 == name) && value >= 0.0 && value.is_finite();
-            known.then_some((name, value))
-        };
-        let changes = text.split(',').map(|part| change(part).ok_or(part));
-        let refused = |part| {
+        let write = |part| change(part).map(|(name, value)| format!("{name}={value}")).ok_or(part);
+        let changes = text.split(',').map(write).collect::<Result<Vec<_>, _>>();
+        changes.map(|changes| Self(changes.join(","))).map_err(|part| {
             let names = CONSTANTS.iter().map(|c| c.0).collect::<Vec<_>>().join(" ");
             Error::parameter("recipe", format!("'{part}'"), format!("NAME=NUMBER with NAME one of {names}"))
-        };
-        changes.collect::<Result<_, _>>().map(Self).map_err(refused)
-    }
-}
-
-impl TryFrom<String> for Recipe {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self, Error> {
-        text.parse()
-    }
-}
-
-impl From<Recipe> for String {
-    fn from(recipe: Recipe) -> Self {
-        recipe.to_string()
+        })
     }
 }
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        f.write_str(&parts.join(","))
+        f.write_str(&self.0)
     }
 }
 
@@ -150,5 +137,8 @@ mod tests {
             assert!(error.contains("NAME=NUMBER with NAME one of quick "), "{error}");
         }
         assert!(CONSTANTS.len() <= 20, "more than a page can justify");
+        // Of a model file of another version.
+        let other: Recipe = serde_json::from_str("\"gone=1,members=2\"").expect("text");
+        assert_eq!((other.to_string(), other.constants().members), ("gone=1,members=2".into(), 2.0));
     }
 }
