@@ -51,7 +51,7 @@ constants! {
     /// The same for classes, times the cube root of the rows.
     class_features = 14.0;
     /// Features of a member, at most.
-    most_features = 3000.0;
+    most_features = 4000.0;
     /// The penalty while relevances are found.
     alpha = 1e-3;
     /// The factor between neighbouring penalties of a head.

@@ -18,12 +18,13 @@ pub(super) struct Member<'a> {
     parts: Vec<ScaledFeatures>,
     /// Features whose frequencies were learned.
     pub(super) learned: usize,
-    pub(super) solved: Solved,
+    /// The penalty that a head begins with.
+    alpha: f64,
     rng: Stream,
 }
 
 impl<'a> Member<'a> {
-    /// Relevances, the AGOP metric, learned frequencies, and a first head. `None` for a member that is not needed.
+    /// Relevances, the AGOP metric, and frequencies, learned and random. `None` for a member that is not needed.
     pub(super) fn learn(fitter: Fitter<'a>, monitor: &mut Monitor<'_>) -> Option<Self> {
         let needed = |monitor: &Monitor<'_>| fitter.number == 0 || !monitor.stopped();
         if !needed(monitor) {
@@ -50,23 +51,23 @@ impl<'a> Member<'a> {
         } else {
             learned = 0;
         }
-        monitor.stage("head", fitter.sizes.heads(learned + random));
         if random > 0 || parts.is_empty() {
             parts.push(metric.apply(fitter.draw(random.max(1), &support, &mut rng)));
         }
-        let solved = fitter.solve(fitter.join(&parts), alpha, fitter.range(), monitor);
-        needed(monitor).then_some(Self { fitter, metric, support, parts, learned, solved, rng })
+        monitor.stage("head", fitter.sizes.heads(learned + random));
+        needed(monitor).then_some(Self { fitter, metric, support, parts, learned, alpha, rng })
     }
 
-    pub(super) fn features(&self) -> usize {
-        self.solved.features.map.features()
+    /// The head on the training rows.
+    pub(super) fn solve(&self, monitor: &mut Monitor<'_>) -> Solved {
+        let Self { fitter, parts, alpha, .. } = self;
+        fitter.solve(fitter.join(parts), *alpha, fitter.range(), monitor)
     }
 
-    /// With so many random features more, down to finer length scales.
-    pub(super) fn grown(&mut self, more: usize, monitor: &mut Monitor<'_>) -> Solved {
+    /// So many random features more, down to finer length scales.
+    pub(super) fn grow(&mut self, more: usize) {
         let finer = self.fitter.draw(more, &self.support, &mut self.rng);
         self.parts.push(self.metric.apply(finer).over_scales(self.fitter.sizes.finest));
-        self.fitter.solve(self.fitter.join(&self.parts), self.solved.alpha, self.fitter.range(), monitor)
     }
 }
 

@@ -81,7 +81,11 @@ pub(crate) fn train(
 
 /// The members with their heads on a sample of the rows. They get finer random features, twice as many each time, for as
 /// long as that is better for all of them together.
-fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<'_>) -> Vec<Member<'a>> {
+fn ensemble<'a>(
+    training: Training<'a>,
+    sizes: &'a Sizes,
+    monitor: &mut Monitor<'_>,
+) -> Vec<(Member<'a>, Solved)> {
     let learned = side_by_side(sizes.members, monitor, |number, monitor| {
         Member::learn(Fitter::new(training, sizes, number), monitor)
     });
@@ -94,22 +98,28 @@ fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<
             monitor.put_steps(steps);
         }
     }
-    let losses = |(member, solved): (&Member<'_>, &Solved)| member.fitter.losses(solved);
+    // One after the other: large Gram matrices would not fit into the memory side by side.
+    let solve = |members: &[Member<'_>], monitor: &mut _| {
+        let solved: Vec<Solved> = members.iter().map(|member| member.solve(monitor)).collect();
+        let losses = members.iter().zip(&solved).flat_map(|(member, solved)| member.fitter.losses(solved));
+        (losses.collect::<Vec<f64>>(), solved)
+    };
+    let (mut losses, mut solved) = solve(&members, monitor);
     loop {
-        let features = members[0].features();
+        let (fitter, features) = (&members[0].fitter, solved[0].features.map.features());
         let more = features.min(sizes.most.saturating_sub(features));
-        let work = needed as f64 * sizes.heads(features + more);
-        if 2 * more < features || !members[0].fitter.validates() || !monitor.affords(work) {
-            return members;
+        let work = members.len() as f64 * sizes.heads(features + more);
+        if 2 * more < features || !fitter.validates() || !monitor.affords(work) {
+            break;
         }
-        let grown: Vec<Solved> = members.iter_mut().map(|member| member.grown(more, monitor)).collect();
-        let after: Vec<f64> = members.iter().zip(&grown).flat_map(losses).collect();
-        let before: Vec<f64> = members.iter().map(|m| (m, &m.solved)).flat_map(losses).collect();
-        if !members[0].fitter.better(&after, &before) {
-            return members;
+        members.iter_mut().for_each(|member| member.grow(more));
+        let grown = solve(&members, monitor);
+        if !members[0].fitter.better(&grown.0, &losses) {
+            break;
         }
-        members.iter_mut().zip(grown).for_each(|(member, solved)| member.solved = solved);
+        (losses, solved) = grown;
     }
+    members.into_iter().zip(solved).collect()
 }
 
 /// What `work` makes of each number, and its steps, side by side on the threads there are: a thread that is free takes the
@@ -149,25 +159,27 @@ fn side_by_side<T: Send>(
 /// The members as one model, their heads on all rows; its losses are their means.
 fn finished(
     training: Training<'_>,
-    members: Vec<Member<'_>>,
+    members: Vec<(Member<'_>, Solved)>,
     mut monitor: Monitor<'_>,
     transforms: &str,
 ) -> Trained {
     let problem = training.problem;
-    let mean = |of: &dyn Fn(&Member<'_>) -> f64| {
+    let mean = |of: &dyn Fn(&(Member<'_>, Solved)) -> f64| {
         problem.unit * members.iter().map(of).sum::<f64>() / members.len() as f64
     };
-    let beats = |m: &Member<'_>| {
-        let map = &m.solved.features.map;
+    let beats = |(member, solved): &(Member<'_>, Solved)| {
+        let map = &solved.features.map;
         let constant = training.constant_weights(map);
-        beats_constant(problem, m.solved.network(), Network::new(map, &constant), m.fitter.split.judged_on())
+        let rows = member.fitter.split.judged_on();
+        beats_constant(problem, solved.network(), Network::new(map, &constant), rows)
     };
-    let (loss, baseline) = (mean(&|m| m.solved.loss), mean(&|m| m.fitter.baseline(&m.solved.features.map)));
+    let loss = mean(&|(_, solved)| solved.loss);
+    let baseline = mean(&|(member, solved)| member.fitter.baseline(&solved.features.map));
     let beats_constant = members.iter().any(beats);
-    let validation_rows = members[0].fitter.split.validation.len();
+    let validation_rows = members[0].0.fitter.split.validation.len();
     let chosen = chosen(&members, &training, transforms);
     let alone = members.len() == 1;
-    let finish = |Member { fitter, solved, .. }| {
+    let finish = |(Member { fitter, .. }, solved): (Member<'_>, Solved)| {
         let rows = if alone { training.rows.to_vec() } else { fitter.head_rows() };
         fitter.on_rows(solved, &rows, &mut monitor)
     };
@@ -187,13 +199,13 @@ fn finished(
 }
 
 /// One line for people: sizes from the data's shape, the rest chosen on validation.
-fn chosen(members: &[Member<'_>], training: &Training<'_>, transforms: &str) -> String {
-    let first = &members[0];
+fn chosen(members: &[(Member<'_>, Solved)], training: &Training<'_>, transforms: &str) -> String {
+    let (first, solved) = &members[0];
     let ensemble = match members.len() {
         1 => "single model".into(),
         many => format!("ensemble of {many} members"),
     };
-    let (features, learned, rows) = (first.features(), first.learned, first.fitter.sizes.rows);
+    let (features, learned, rows) = (solved.features.map.features(), first.learned, first.fitter.sizes.rows);
     let sample = if rows < training.rows.len() { format!(" on {rows} rows") } else { String::new() };
     let features = match (learned, features - learned) {
         (0, random) => format!("{random} random Fourier features"),
@@ -202,10 +214,10 @@ fn chosen(members: &[Member<'_>], training: &Training<'_>, transforms: &str) -> 
             format!("{features} Fourier features ({learned} learned{sample}, {random} random)")
         }
     };
-    let (kept, columns) = (first.solved.features.map.support.len(), training.range.len());
+    let (kept, columns) = (solved.features.map.support.len(), training.range.len());
     let encoded = if columns == training.table_columns { "" } else { " encoded" };
     let agop = if first.metric.is_full() { ", AGOP metric" } else { "" };
-    let alphas = || members.iter().map(|m| m.solved.alpha);
+    let alphas = || members.iter().map(|(_, solved)| solved.alpha);
     let (least, most) = (alphas().fold(f64::INFINITY, f64::min), alphas().fold(0.0, f64::max));
     let alpha = if least < most { format!("{least:.0e} to {most:.0e}") } else { format!("{most:.0e}") };
     format!("{ensemble}, {features}, {kept} of {columns}{encoded} columns{agop}{transforms}, alpha {alpha}")
