@@ -28,10 +28,11 @@ impl<'a> Fitter<'a> {
         Self { training, sizes, number, split, linear: common.linear.into() }
     }
 
-    /// The rows of the last head: large tables are divided among the members (Zhang, Duchi & Wainwright 2015).
-    pub(super) fn head_rows(&self) -> Vec<usize> {
-        let Sizes { head_rows, members, .. } = *self.sizes;
-        share(self.training.rows, head_rows, (self.number, members), self.training.common.seed)
+    /// The rows of the last head: large tables are divided among the members that there are (Zhang, Duchi & Wainwright 2015).
+    pub(super) fn head_rows(&self, (number, members): (usize, usize)) -> Vec<usize> {
+        let rows = self.training.rows;
+        let count = self.sizes.rows.max(rows.len().div_ceil(members));
+        share(rows, count, (number, members), self.training.common.seed)
     }
 
     /// Where this member's frequencies are drawn from.

@@ -52,6 +52,9 @@ impl Fitter<'_> {
         let mut best: Option<(f64, f64, Weights, Vec<f64>)> = None;
         // Whether the loss falls.
         let mut lower = |alpha: f64| {
+            if best.is_some() && monitor.stopped() {
+                return false;
+            }
             reduced.settings.alpha = alpha;
             let (weights, coefficients) = match &ridge {
                 Some(ridge) => (design.weights(&ridge.head(alpha)), Vec::new()),

@@ -30,7 +30,7 @@ impl<'a> Member<'a> {
         if !needed(monitor) {
             return None;
         }
-        let Sizes { mut learned, random, finest, .. } = *fitter.sizes;
+        let Sizes { mut learned, mut random, finest, .. } = *fitter.sizes;
         let found = fitter.relevances(monitor);
         let found = fitter.without_idle_columns(found, monitor);
         let (metric, fit) = fitter.metric(&found, monitor);
@@ -49,10 +49,10 @@ impl<'a> Member<'a> {
             alpha = optimum.alpha;
             parts.push(optimum.features);
         } else {
-            learned = 0;
+            (learned, random) = (0, learned + random);
         }
-        if random > 0 || parts.is_empty() {
-            parts.push(metric.apply(fitter.draw(random.max(1), &support, &mut rng)));
+        if random > 0 {
+            parts.push(metric.apply(fitter.draw(random, &support, &mut rng)));
         }
         monitor.stage("head", fitter.sizes.heads(learned + random));
         needed(monitor).then_some(Self { fitter, metric, support, parts, learned, alpha, rng })

@@ -71,6 +71,7 @@ pub(crate) fn train(
     let plain = statistics.plain();
     let robust = statistics.robust(tails, problem.columns.x, rows, |i| problem.weight(i));
     let robust = robust.filter(|robust| !plain.is_better(robust, training, &sizes, &mut monitor));
+    monitor.take_steps();
     let candidate = robust.unwrap_or(plain);
     let trained = candidate.with(training, |training| {
         let members = ensemble(training, &sizes, &mut monitor);
@@ -178,12 +179,11 @@ fn finished(
     let beats_constant = members.iter().any(beats);
     let validation_rows = members[0].0.fitter.split.validation.len();
     let chosen = chosen(&members, &training, transforms);
-    let alone = members.len() == 1;
-    let finish = |(Member { fitter, .. }, solved): (Member<'_>, Solved)| {
-        let rows = if alone { training.rows.to_vec() } else { fitter.head_rows() };
-        fitter.on_rows(solved, &rows, &mut monitor)
+    let count = members.len();
+    let finish = |(at, (Member { fitter, .. }, solved)): (usize, (Member<'_>, Solved))| {
+        fitter.on_rows(solved, &fitter.head_rows((at, count)), &mut monitor)
     };
-    let members = members.into_iter().map(finish).collect();
+    let members = members.into_iter().enumerate().map(finish).collect();
     Trained {
         members,
         stopped: monitor.shared.reason().unwrap_or(Stopped::Converged),
@@ -232,16 +232,15 @@ impl Candidate {
         sizes: &Sizes,
         monitor: &mut Monitor<'_>,
     ) -> bool {
+        let judge = Fitter::new(training, sizes, 0);
         let mut losses = |candidate: &Self| {
             candidate.with(training, |training| {
                 let fitter = Fitter::new(training, sizes, 0);
                 let found = fitter.relevances(monitor);
-                let losses = fitter.losses(&fitter.solve(found.features, found.alpha, None, monitor));
-                (losses, fitter.validates())
+                fitter.losses(&fitter.solve(found.features, found.alpha, None, monitor))
             })
         };
-        let ((own, _), (other, _)) = (losses(self), losses(than));
-        Fitter::new(training, sizes, 0).better(&own, &other)
+        judge.validates() && judge.better(&losses(self), &losses(than))
     }
 
     /// Calls `work` with the columns transformed: as a copy while it lasts, unless they are only standardised.

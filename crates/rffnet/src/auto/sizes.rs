@@ -89,8 +89,8 @@ impl Sizes {
     ) -> Self {
         let c = constants;
         let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
-        let rows = (c.rows * effort.sqrt()).ceil().min(all as f64);
-        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(all as f64) as usize;
+        let rows = (c.rows * effort.sqrt()).ceil().min(all as f64).max(1.0);
+        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(all as f64).max(1.0) as usize;
         // A class tells less than a number: learning many frequencies from classes would learn noise.
         let few =
             grown(if shape.classes { c.class_features * rows.cbrt() } else { c.features * rows.sqrt() });
@@ -109,7 +109,10 @@ impl Sizes {
             searched: few.div_ceil(2).min(asked.unwrap_or(few)),
             learned,
             random,
-            most: asked.unwrap_or_else(|| grown(c.most_features)),
+            most: match settings.spectrum {
+                SpectrumMode::Learned => learned,
+                _ => asked.unwrap_or_else(|| grown(c.most_features)),
+            },
             finest: if shape.classes { 1.0 } else { c.finest as f32 },
             steps: settings.steps,
             may_be_single: settings.committee.is_none() && settings.effort != Effort::Thorough,

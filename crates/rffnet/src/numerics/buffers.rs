@@ -3,8 +3,9 @@
 
 use std::cell::RefCell;
 
-/// Buffers that a thread keeps, at most.
+/// Buffers that a thread keeps, at most, and how long they are: larger ones cost little beside what they are for.
 const KEPT: usize = 2;
+const LONGEST: usize = 1 << 22;
 
 thread_local! {
     static KEPT_BUFFERS: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
@@ -13,8 +14,8 @@ thread_local! {
 /// So many zeros.
 pub(crate) fn zeros(len: usize) -> Vec<f64> {
     let kept = KEPT_BUFFERS.with_borrow_mut(|kept| {
-        let large_enough = kept.iter().position(|buffer| buffer.capacity() >= len);
-        large_enough.map(|at| kept.swap_remove(at))
+        let large_enough = (0..kept.len()).filter(|&at| kept[at].capacity() >= len);
+        large_enough.min_by_key(|&at| kept[at].capacity()).map(|at| kept.swap_remove(at))
     });
     let mut buffer = kept.unwrap_or_default();
     buffer.clear();
@@ -24,6 +25,9 @@ pub(crate) fn zeros(len: usize) -> Vec<f64> {
 
 /// A buffer that is no longer needed.
 pub(crate) fn keep(buffer: Vec<f64>) {
+    if buffer.capacity() > LONGEST {
+        return;
+    }
     KEPT_BUFFERS.with_borrow_mut(|kept| {
         if kept.len() < KEPT {
             kept.push(buffer);

@@ -46,7 +46,7 @@ named_enum! {
         Fixed => "fixed",
         /// They are learned once the relevances have been optimised.
         Learned => "learned",
-        /// Learned and random frequencies together; random ones alone where these explain nearly all.
+        /// Learned and random frequencies together.
         Auto => "auto",
     }
 }

@@ -115,6 +115,7 @@ impl Kernel for Gram<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { panels, m, range: Range { start, end }, gram } = self;
+        const { assert!(STEP.is_multiple_of(S::ROWS) && PANEL.is_multiple_of(STEP)) };
         let padded = m.next_multiple_of(LINE);
         assert!(start <= end && end <= m && start.is_multiple_of(STEP));
         assert!(panels.len().is_multiple_of(padded));
