@@ -39,7 +39,7 @@ pub struct Progress {
     pub train_loss: f64,
     /// Loss on the validation rows, if there are any.
     pub validation_loss: Option<f64>,
-    /// What the fit is at: `epochs` of a descent; `relevances`, `AGOP metric`, `learned frequencies` or `final head` of the
+    /// What the fit is at: `epochs` of a descent; `relevances`, `AGOP metric`, `learned frequencies` or `head` of the
     /// default algorithm.
     pub stage: &'static str,
     /// The share of the planned work that is done, by counted multiplications, where it is known.
