@@ -95,7 +95,7 @@ impl Fitter<'_> {
 }
 
 /// Of a vector.
-fn length(values: &[f32]) -> f32 {
+pub(super) fn length(values: &[f32]) -> f32 {
     values.iter().map(|v| v * v).sum::<f32>().sqrt()
 }
 

@@ -1,6 +1,7 @@
 //! The columns that matter: relevances, by L-BFGS on a sample of the rows.
 
 use super::Fitter;
+use super::agop::length;
 use super::head::Solved;
 use crate::features::{Network, ScaledFeatures, Weights};
 use crate::problem::root_mean_square;
@@ -25,7 +26,6 @@ impl Fitter<'_> {
     fn start(&self, monitor: &mut Monitor<'_>) -> ScaledFeatures {
         let p = self.training.problem;
         let map = self.draw(self.sizes.searched, &self.training.support(), &mut self.frequencies());
-        let length = |theta: &[f32]| theta.iter().map(|t| t * t).sum::<f32>().sqrt();
         let even = 1.0 / (map.support.len() as f32).sqrt();
         let mut features = ScaledFeatures { theta: vec![even; map.support.len()], map };
         for _ in 0..self.sizes.constants.reweightings as usize {
