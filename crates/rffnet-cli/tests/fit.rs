@@ -79,7 +79,7 @@ fn the_human_report_of_the_default_solver() {
     folder.generate("jse3 --rows 120 -o a.csv");
     let run = folder.run("fit a.csv -t y --test-fraction 0.2 -o m.rffnet").ok();
     for part in [
-        "ensemble of 4 members with ",
+        "ensemble of 8 members with ",
         " and linear terms, gaussian kernel, squared loss, varpro\n",
         "\nfit         ",
     ] {

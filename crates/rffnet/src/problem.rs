@@ -128,5 +128,5 @@ impl Problem<'_> {
 
 /// One relevance for tied columns that have different ones.
 pub(crate) fn root_mean_square(values: &[f32]) -> f32 {
-    (values.iter().map(|v| v * v).sum::<f32>() / values.len() as f32).sqrt()
+    (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt() as f32
 }

@@ -470,25 +470,13 @@ fn effort_decides_how_many_members_there_are() {
     let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
-    for (effort, networks) in [(Effort::Quick, 2), (Effort::Normal, 4), (Effort::Thorough, 8)] {
+    for (effort, networks) in [(Effort::Quick, 4), (Effort::Normal, 8), (Effort::Thorough, 17)] {
         let params = Params::new().effort(effort).epochs(3);
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));
         let chosen = &model.summary().chosen;
         assert!(chosen.contains(&format!("{} Fourier features", model.random_features())), "{chosen}");
     }
-}
-
-#[test]
-fn a_network_that_leaves_next_to_nothing_stays_alone_unless_asked() {
-    let x = normal_rows(300, 2, 231);
-    let y = target(&x, 2, |r| (r[0] as f64).sin());
-    let data = regression(&x, 2, &y);
-    let networks = |params: Params| sound(&params, &data).committee();
-    assert_eq!(networks(Params::new().epochs(10)), 1);
-    assert_eq!(networks(Params::new().epochs(10).committee(3)), 3);
-    let thorough = Params::new().epochs(3).effort(Effort::Thorough);
-    assert!(networks(thorough) >= 8);
 }
 
 /// Many rows: the AGOP metric is found on a sample of them, and the columns that do not matter matter little.
@@ -554,7 +542,8 @@ fn frequencies_stay_as_drawn_or_are_learned() {
     let x = normal_rows(600, 2, 230);
     let y = target(&x, 2, |r| (2.0 * r[0] as f64).sin() + (r[0] * r[1]) as f64);
     let moved = |mode: SpectrumMode| {
-        let params = quick().spectrum(mode).random_features(40);
+        // With patience to the last step: from frequencies that are all of one size the way is long.
+        let params = quick().spectrum(mode).random_features(40).recipe("patience=40".parse().unwrap());
         let model = Fit::new(&params).spectrum(&Tone).run(&regression(&x, 2, &y)).unwrap();
         assert_eq!((model.kernel(), model.random_features()), ("custom", 40));
         assert_eq!(model.plan().varpro().unwrap().spectrum, mode);
@@ -565,9 +554,9 @@ fn frequencies_stay_as_drawn_or_are_learned() {
         // Frequency times relevance of the first column, feature by feature.
         let sizes: Vec<f64> = numbers.omega[..40].iter().map(|w| (w * numbers.theta[0]).abs()).collect();
         let typical = sizes.iter().copied().fold(f64::MAX, f64::min);
-        // As drawn, all are of one size, or of sizes that grow evenly from one feature to the next.
-        let growth = sizes[1] / sizes[0];
-        let drawn = |i: usize| typical * growth.powi(i as i32);
+        // As drawn, one half are of one size, and the others grow evenly from one feature to the next.
+        let growth = sizes[39] / sizes[38];
+        let drawn = |i: usize| typical * growth.powi(i.saturating_sub(20) as i32);
         let still = |(i, s): (usize, &f64)| (s / drawn(i) - 1.0).abs() < 1e-3;
         40 - sizes.iter().enumerate().filter(|&(i, s)| still((i, s))).count()
     };

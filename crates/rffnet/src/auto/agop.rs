@@ -5,11 +5,9 @@
 //! is computed again, for a few rounds. (With another kernel than the Gaussian one, the root of M mixes its frequencies.)
 
 use super::Fitter;
-use super::head::Solved;
 use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::cholesky::Cholesky;
 use crate::solver::monitor::Monitor;
-use crate::solver::varpro::Optimum;
 
 /// Added to the diagonal of M, whose mean is scaled to one, before its Cholesky factor is taken.
 const JITTER: f64 = 1e-9;
@@ -63,20 +61,20 @@ impl Metric {
 }
 
 impl Fitter<'_> {
-    /// The relevances as a metric and, for as long as it is better, the AGOP of the fit before; with the fit that goes
-    /// with it. More columns than features would make outer products cost more than the Gram matrix.
-    pub(super) fn metric(&self, found: &Optimum, monitor: &mut Monitor<'_>) -> (Metric, Solved) {
+    /// The relevances as a metric and, for as long as it is better, the AGOP of the fit before; with the penalty that suits
+    /// it. More columns than features would make outer products cost more than the Gram matrix.
+    pub(super) fn metric(&self, found: &ScaledFeatures, monitor: &mut Monitor<'_>) -> (Metric, f64) {
         monitor.stage("AGOP metric", 0.0);
-        let map = &found.features.map;
+        let map = &found.map;
         let columns = map.support.len();
-        let drawn = self.draw(map.features(), &map.support, &mut self.frequencies());
+        let drawn = self.draw(map.features(), &map.support, 0);
         let mut solve = |metric: &Metric, alpha| {
             let solved = self.solve(metric.apply(drawn.clone()), alpha, self.range(), monitor);
             let late = monitor.stopped();
             (self.losses(&solved), solved, late)
         };
-        let mut metric = Metric::Diagonal(found.features.theta.clone());
-        let mut at = solve(&metric, found.alpha);
+        let mut metric = Metric::Diagonal(found.theta.clone());
+        let mut at = solve(&metric, self.alpha());
         for _ in 0..self.sizes.constants.agop_rounds as usize {
             if at.2 || !(2..=map.features()).contains(&columns) || self.sizes.learned == 0 {
                 break;
@@ -90,7 +88,7 @@ impl Fitter<'_> {
             }
             (metric, at) = (next_metric, next);
         }
-        (metric, at.1)
+        (metric, at.1.alpha)
     }
 }
 

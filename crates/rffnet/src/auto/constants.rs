@@ -43,15 +43,17 @@ constants! {
     /// Effort of `thorough`.
     thorough = 5.0;
     /// Members of the ensemble, times the root of the effort.
-    members = 4.0;
+    members = 8.0;
     /// Rows that everything but the last head is found on, at most, times the root of the effort.
-    rows = 30000.0;
-    /// Features whose frequencies are learned, and random ones beside them, times the root of those rows.
-    features = 6.0;
-    /// The same for classes, times the cube root of the rows.
-    class_features = 14.0;
-    /// Features of a member, at most.
+    rows = 20000.0;
+    /// Features of a member, times the root of those rows.
+    features = 12.0;
+    /// Features that a member may grow to.
     most_features = 4000.0;
+    /// Features whose frequencies are learned, times the two-thirds power of those rows.
+    learned = 1.3;
+    /// The same for classes, times the cube root of the rows.
+    class_learned = 8.0;
     /// The penalty while relevances are found.
     alpha = 1e-3;
     /// The factor between neighbouring penalties of a head.
@@ -66,7 +68,7 @@ constants! {
     judge_errors = 0.5;
     /// L-BFGS steps without a better validation loss that end a stage.
     patience = 5.0;
-    /// Columns whose relevance is below this share of the largest are dropped, unless all are better.
+    /// Columns whose relevance is below this share of the largest are dropped.
     drop_below = 0.05;
     /// Rounds of the AGOP metric, at most; 0 for none.
     agop_rounds = 6.0;
@@ -76,8 +78,6 @@ constants! {
     long_tail = 6.0;
     /// How many of those deviations a soft-clipped column reaches.
     soft_clip = 3.0;
-    /// The share of unexplained loss below which one member is the model.
-    single_below = 0.01;
 }
 
 /// Constants that are to have other values than their defaults: `NAME=VALUE,...`. A model file may hold names of another

@@ -1,11 +1,10 @@
 //! What every step of a member works with, and the one rule by which candidates are compared.
 
 use super::sizes::Sizes;
-use crate::features::{FeatureMap, Network, ScaledFeatures};
-use crate::numerics::random::{Stream, Use, shuffle, stream};
-use crate::ridge::Linear;
+use crate::features::{FeatureMap, ScaledFeatures};
+use crate::numerics::random::{Use, shuffle, stream};
 use crate::solver::monitor::Monitor;
-use crate::solver::varpro::{Optimum, Stage, optimise};
+use crate::solver::varpro::{Stage, optimise};
 use crate::training::Training;
 use crate::validation::{Split, significantly_smaller};
 
@@ -15,7 +14,6 @@ pub(crate) struct Fitter<'a> {
     pub(super) sizes: &'a Sizes,
     pub(super) number: usize,
     pub(super) split: Split,
-    pub(super) linear: Linear,
 }
 
 impl<'a> Fitter<'a> {
@@ -25,24 +23,25 @@ impl<'a> Fitter<'a> {
         let seed = member_seed(common.seed, number);
         let sample = share(training.rows, sizes.rows, (number, sizes.members), common.seed);
         let split = Split::new(&sample, common.validation_fraction, training.held_out, seed);
-        Self { training, sizes, number, split, linear: common.linear.into() }
+        Self { training, sizes, number, split }
     }
 
-    /// The rows of the last head: large tables are divided among the members that there are (Zhang, Duchi & Wainwright 2015).
-    pub(super) fn head_rows(&self, (number, members): (usize, usize)) -> Vec<usize> {
+    /// The rows of the last head, the training rows first: large tables are divided among the members that there are (Zhang,
+    /// Duchi & Wainwright 2015).
+    pub(super) fn head_rows(&self, place: (usize, usize)) -> Vec<usize> {
         let rows = self.training.rows;
-        let count = self.sizes.rows.max(rows.len().div_ceil(members));
-        share(rows, count, (number, members), self.training.common.seed)
+        let count = self.sizes.rows.max(rows.len().div_ceil(place.1));
+        let mut others = share(rows, count, place, self.training.common.seed);
+        let mut trained = self.split.train.clone();
+        trained.sort_unstable();
+        others.retain(|row| trained.binary_search(row).is_err());
+        [&self.split.train[..], &others].concat()
     }
 
-    /// Where this member's frequencies are drawn from.
-    pub(super) fn frequencies(&self) -> Stream {
-        stream(member_seed(self.training.common.seed, self.number), Use::Frequencies)
-    }
-
-    /// Independent frequencies on the given columns.
-    pub(super) fn draw(&self, features: usize, support: &[usize], rng: &mut Stream) -> FeatureMap {
-        let map = self.training.draw(features, rng);
+    /// Independent frequencies on the given columns, for features that come behind so many others.
+    pub(super) fn draw(&self, features: usize, support: &[usize], behind: usize) -> FeatureMap {
+        let seed = member_seed(self.training.common.seed, self.number).wrapping_add(behind as u64);
+        let map = self.training.draw(features, &mut stream(seed, Use::Frequencies));
         if *support == *map.support {
             return map;
         }
@@ -55,23 +54,13 @@ impl<'a> Fitter<'a> {
         !self.split.validation.is_empty()
     }
 
-    /// The validation loss of the best constant.
-    pub(super) fn baseline(&self, map: &FeatureMap) -> f64 {
-        let constant = self.training.constant_weights(map);
-        self.training.problem.mean_loss(Network::new(map, &constant), self.split.judged_on())
-    }
-
     /// The one rule: whether a candidate is better than a simpler one, by half a standard error (`judge_errors`) of the
     /// difference of their validation losses. Without validation rows nothing is.
     pub(super) fn better(&self, candidate: &[f64], simpler: &[f64]) -> bool {
         let finite = |losses: &[f64]| losses.iter().all(|loss| loss.is_finite());
-        match (finite(candidate), finite(simpler)) {
-            (true, true) => {
-                self.validates()
-                    && significantly_smaller(candidate, simpler, self.sizes.constants.judge_errors)
-            }
-            (candidate, simpler) => candidate && !simpler,
-        }
+        let errors = self.sizes.constants.judge_errors;
+        let lower = || self.validates() && significantly_smaller(candidate, simpler, errors);
+        finite(candidate) && (!finite(simpler) || lower())
     }
 
     /// L-BFGS over the relevances, and over frequencies and phases too where `spectrum` says so.
@@ -81,11 +70,12 @@ impl<'a> Fitter<'a> {
         alpha: f64,
         spectrum: bool,
         monitor: &mut Monitor<'_>,
-    ) -> Optimum {
+    ) -> ScaledFeatures {
         let Sizes { steps, ref constants, .. } = *self.sizes;
+        let work = self.sizes.evaluation(self.split.train.len(), features.map.features());
+        let patience = constants.patience as usize;
         let stage =
-            Stage { alpha, steps, patience: constants.patience as usize, spectrum, linear: self.linear };
-        monitor.each_evaluation(self.sizes.evaluation(self.split.train.len(), features.map.features()));
+            Stage { alpha, steps, patience, spectrum, linear: self.training.common.linear.into(), work };
         optimise(self.training.problem, &self.split, features, &stage, monitor)
     }
 }

@@ -2,23 +2,20 @@
 
 use super::Fitter;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
-use crate::loss::ExactHead;
-use crate::ridge::{Design, Ridge};
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
 
 /// Features and their head on the training rows.
-pub(super) struct Solved {
+pub(super) struct Solved<'a> {
     pub(super) features: ScaledFeatures,
     pub(super) weights: Weights,
     pub(super) alpha: f64,
     /// On the validation rows; on the training rows where there are none.
     pub(super) loss: f64,
-    /// Where a classifier's head on more rows starts.
-    coefficients: Vec<f64>,
+    reduced: Reduced<'a>,
 }
 
-impl Solved {
+impl Solved<'_> {
     pub(super) fn network(&self) -> Network<'_> {
         Network::new(&self.features.map, &self.weights)
     }
@@ -41,58 +38,49 @@ impl Fitter<'_> {
         alpha: f64,
         range: Option<(f64, f64)>,
         monitor: &mut Monitor<'_>,
-    ) -> Solved {
-        let (problem, split, map) = (self.training.problem, &self.split, &features.map);
-        monitor.count(self.sizes.evaluation(split.train.len(), map.features()));
-        let design = Design::new(&features, self.linear);
-        let least_squares = matches!(problem.loss.exact_head(), ExactHead::LeastSquares);
-        let ridge = least_squares.then(|| Ridge::new(problem, &design, &split.train));
-        let settings = HeadSettings { alpha, linear: self.linear };
+    ) -> Solved<'_> {
+        let (problem, split) = (self.training.problem, &self.split);
+        monitor.count(self.sizes.evaluation(split.train.len(), features.map.features()));
+        let settings = HeadSettings { alpha, linear: self.training.common.linear.into() };
         let mut reduced = Reduced::new(problem, &split.train, settings);
-        let mut best: Option<(f64, f64, Weights, Vec<f64>)> = None;
+        let mut best: Option<(f64, f64, Weights)> = None;
         // Whether the loss falls.
         let mut lower = |alpha: f64| {
             if best.is_some() && monitor.stopped() {
                 return false;
             }
-            reduced.settings.alpha = alpha;
-            let (weights, coefficients) = match &ridge {
-                Some(ridge) => (design.weights(&ridge.head(alpha)), Vec::new()),
-                None => reduced.head(&features),
-            };
-            let loss = problem.mean_loss(Network::new(map, &weights), split.judged_on());
+            let weights = reduced.penalised(&features, alpha);
+            let loss = problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
             let lower = best.as_ref().is_none_or(|b| loss < b.0);
             if lower {
-                best = Some((loss, alpha, weights, coefficients));
+                best = Some((loss, alpha, weights));
             }
             lower && loss.is_finite()
         };
         if lower(alpha)
-            && let Some(range) = range.filter(|_| !monitor.stopped())
+            && let Some(range) = range
         {
             walk(alpha, range, self.sizes.constants.alpha_step, lower);
         }
-        let (loss, alpha, weights, coefficients) = best.expect("the first one is taken");
-        Solved { features, weights, alpha, loss, coefficients }
+        let (loss, alpha, weights) = best.expect("the first one is taken");
+        Solved { features, weights, alpha, loss, reduced }
     }
 
     /// The loss of every row that is judged on.
-    pub(super) fn losses(&self, solved: &Solved) -> Vec<f64> {
+    pub(super) fn losses(&self, solved: &Solved<'_>) -> Vec<f64> {
         self.training.problem.row_losses(solved.network(), self.split.judged_on())
     }
 
-    /// The head on so many rows, with the same penalty.
-    pub(super) fn on_rows(
+    /// The same head on all rows that the member gets.
+    pub(super) fn finish(
         &self,
-        solved: Solved,
+        solved: Solved<'_>,
         rows: &[usize],
         monitor: &mut Monitor<'_>,
     ) -> (FeatureMap, Weights) {
-        let Solved { features, alpha, coefficients, .. } = solved;
-        let settings = HeadSettings { alpha, linear: self.linear };
-        let mut reduced = Reduced::new(self.training.problem, rows, settings).starting_at(coefficients);
-        monitor.count(self.sizes.evaluation(rows.len(), features.map.features()));
-        let weights = reduced.head(&features).0;
+        let Solved { features, alpha, reduced, .. } = solved;
+        monitor.count(self.sizes.evaluation(rows.len() - self.split.train.len(), features.map.features()));
+        let weights = reduced.on_more(rows, &features).penalised(&features, alpha);
         (features.map, weights)
     }
 }

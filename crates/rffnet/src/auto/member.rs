@@ -1,74 +1,101 @@
-//! A member of the ensemble: learned frequencies, random ones beside them, and their head.
+//! A member of the ensemble: what it learns, and the features of its head.
 
 use super::Fitter;
 use super::agop::Metric;
-use super::head::Solved;
 use super::sizes::Sizes;
-use crate::features::{FeatureMap, ScaledFeatures};
-use crate::numerics::random::Stream;
-use crate::problem;
+use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
+use crate::problem::root_mean_square;
 use crate::solver::monitor::Monitor;
+use crate::validation::beats_constant;
 
-/// A member and what it needs to grow.
+/// What a member has learned, before its head is solved.
 pub(super) struct Member<'a> {
     pub(super) fitter: Fitter<'a>,
-    pub(super) metric: Metric,
-    support: Vec<usize>,
-    /// Learned and random features.
-    parts: Vec<ScaledFeatures>,
+    /// Learned and random Fourier features.
+    pub(super) features: ScaledFeatures,
     /// Features whose frequencies were learned.
     pub(super) learned: usize,
-    /// The penalty that a head begins with.
+    /// The penalty that the head begins with.
     alpha: f64,
-    rng: Stream,
+    /// Of the random frequencies.
+    metric: Metric,
 }
 
 impl<'a> Member<'a> {
-    /// Relevances, the AGOP metric, and frequencies, learned and random. `None` for a member that is not needed.
+    /// Relevances, the AGOP metric, and frequencies, learned and random. `None` if there was no time; the first member is
+    /// always ready.
     pub(super) fn learn(fitter: Fitter<'a>, monitor: &mut Monitor<'_>) -> Option<Self> {
+        monitor.member = fitter.number;
         let needed = |monitor: &Monitor<'_>| fitter.number == 0 || !monitor.stopped();
         if !needed(monitor) {
             return None;
         }
-        let Sizes { mut learned, mut random, finest, .. } = *fitter.sizes;
-        let found = fitter.relevances(monitor);
-        let found = fitter.without_idle_columns(found, monitor);
-        let (metric, fit) = fitter.metric(&found, monitor);
-        if fitter.number == 0 && fitter.explains_all(&fit) {
-            monitor.shared.one_is_enough();
-        }
-        let mut alpha = fit.alpha;
-        let support = found.features.map.support.to_vec();
-        let mut rng = fitter.frequencies();
+        let Sizes { mut learned, features, finest, .. } = *fitter.sizes;
+        let found = fitter.without_idle_columns(fitter.relevances(monitor), monitor);
+        let support = found.map.support.to_vec();
+        let (metric, alpha) = fitter.metric(&found, monitor);
+        let drawn = |count, behind| metric.apply(fitter.draw(count, &support, behind)).over_scales(finest);
         let mut parts = Vec::new();
         if learned > 0 && !monitor.stopped() {
             monitor.stage("learned frequencies", fitter.sizes.stage(learned));
-            let drawn = fitter.draw(learned, &support, &mut rng);
-            let start = metric.apply(drawn).over_scales(finest);
-            let optimum = fitter.optimise(start, alpha, true, monitor);
-            alpha = optimum.alpha;
-            parts.push(optimum.features);
+            parts.push(fitter.optimise(drawn(learned, 0), alpha, true, monitor));
         } else {
-            (learned, random) = (0, learned + random);
+            learned = 0;
         }
-        if random > 0 {
-            parts.push(metric.apply(fitter.draw(random, &support, &mut rng)));
+        if features > learned {
+            parts.push(drawn(features - learned, learned));
         }
-        monitor.stage("head", fitter.sizes.heads(learned + random));
-        needed(monitor).then_some(Self { fitter, metric, support, parts, learned, alpha, rng })
+        let features = fitter.join(&parts);
+        needed(monitor).then_some(Self { fitter, features, learned, alpha, metric })
     }
 
-    /// The head on the training rows.
-    pub(super) fn solve(&self, monitor: &mut Monitor<'_>) -> Solved {
-        let Self { fitter, parts, alpha, .. } = self;
-        fitter.solve(fitter.join(parts), *alpha, fitter.range(), monitor)
+    /// The features and so many random ones more, down to finer length scales.
+    pub(super) fn finer(&self, more: usize) -> ScaledFeatures {
+        let Self { fitter, features, metric, .. } = self;
+        let map = &features.map;
+        let drawn = fitter.draw(more, &map.support, map.features());
+        fitter.join(&[features.clone(), metric.apply(drawn).over_scales(fitter.sizes.finest)])
     }
 
-    /// So many random features more, down to finer length scales.
-    pub(super) fn grow(&mut self, more: usize) {
-        let finer = self.fitter.draw(more, &self.support, &mut self.rng);
-        self.parts.push(self.metric.apply(finer).over_scales(self.fitter.sizes.finest));
+    /// The loss of every validation row with these features.
+    pub(super) fn losses(&self, features: ScaledFeatures, monitor: &mut Monitor<'_>) -> Vec<f64> {
+        let fitter = &self.fitter;
+        fitter.losses(&fitter.solve(features, self.alpha, fitter.range(), monitor))
     }
+
+    /// The head, at last on the rows of the `at`-th of so many members.
+    pub(super) fn finish(self, (at, members): (usize, usize), monitor: &mut Monitor<'_>) -> Finished {
+        let Self { fitter, features, learned, alpha, metric } = self;
+        monitor.stage("head", fitter.sizes.heads());
+        let solved = fitter.solve(features, alpha, fitter.range(), monitor);
+        let constant = fitter.training.constant_weights(&solved.features.map);
+        let constant = Network::new(&solved.features.map, &constant);
+        let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());
+        Finished {
+            number: fitter.number,
+            learned,
+            agop: metric.is_full(),
+            alpha: solved.alpha,
+            loss: solved.loss,
+            baseline: problem.mean_loss(constant, rows),
+            beats_constant: beats_constant(problem, solved.network(), constant, rows),
+            validation_rows: fitter.split.validation.len(),
+            network: fitter.finish(solved, &fitter.head_rows((at, members)), monitor),
+        }
+    }
+}
+
+/// A member and how it was found; the losses are on its validation rows.
+pub(super) struct Finished {
+    pub(super) number: usize,
+    pub(super) network: (FeatureMap, Weights),
+    pub(super) learned: usize,
+    pub(super) agop: bool,
+    pub(super) alpha: f64,
+    pub(super) loss: f64,
+    pub(super) baseline: f64,
+    pub(super) beats_constant: bool,
+    pub(super) validation_rows: usize,
 }
 
 impl Fitter<'_> {
@@ -78,24 +105,20 @@ impl Fitter<'_> {
         let first = &parts[0].map;
         let (columns, support) = (first.support.len(), &first.support);
         let s: usize = parts.iter().map(|p| p.map.features()).sum();
-        let drawn = self.draw(s, support, &mut self.frequencies());
+        let drawn = self.draw(s, support, 0);
         let (mut theta, mut omega) = (vec![0.0; columns], Vec::with_capacity(columns * s));
         for a in 0..columns {
             for part in parts {
                 omega.extend(part.frequencies(a).iter().map(|w| w * part.theta[a]));
             }
             let independent = root_mean_square(&drawn.omega[a * s..(a + 1) * s]);
-            theta[a] = (root_mean_square(&omega[a * s..]) / independent.max(1e-30)) as f32;
+            theta[a] = root_mean_square(&omega[a * s..]) / independent.max(f32::MIN_POSITIVE);
         }
-        self.training.problem.tie(support, &mut theta, problem::root_mean_square);
+        self.training.problem.tie(support, &mut theta, root_mean_square);
         for (row, &theta) in omega.chunks_exact_mut(s).zip(&theta).filter(|(_, theta)| **theta > 0.0) {
             row.iter_mut().for_each(|o| *o /= theta);
         }
         let phase = parts.iter().flat_map(|p| p.map.phase.iter()).copied().collect();
         ScaledFeatures { map: FeatureMap::on(first.columns(), support.to_vec(), omega, phase), theta }
     }
-}
-
-fn root_mean_square(values: &[f32]) -> f64 {
-    (values.iter().map(|&v| (v as f64).powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }

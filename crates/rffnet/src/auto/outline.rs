@@ -22,7 +22,7 @@ const SLACK: f64 = 0.6;
 /// use rffnet::{Outline, Params, Shape};
 /// let shape = Shape { rows: 10_000, columns: 20, classification: false };
 /// let outline = Outline::new(&Params::new(), shape, 1)?.expect("the default algorithm");
-/// assert!(outline.to_string().contains("4 members"));
+/// assert!(outline.to_string().contains("8 members"));
 /// # Ok::<(), rffnet::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -58,17 +58,9 @@ pub(super) fn rate() -> f64 {
 
 impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sizes { members, learned, random, most, rows, .. } = self.0;
+        let Sizes { members, learned, features, rows, .. } = self.0;
         let plural = if members == 1 { "" } else { "s" };
-        let features = learned + random;
-        write!(f, "{members} member{plural} of {features}")?;
-        if most > features {
-            write!(f, " to {most}")?;
-        }
-        f.write_str(" Fourier features")?;
-        if learned > 0 {
-            write!(f, ", {learned} of them learned")?;
-        }
+        write!(f, "{members} member{plural} of {features} Fourier features, {learned} of them learned")?;
         write!(f, "; relevances from {rows} rows")
     }
 }

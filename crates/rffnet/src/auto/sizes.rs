@@ -10,6 +10,8 @@ const WAVE: f64 = 30.0;
 /// What the head of a classifier takes for each output: Gram matrices, and steps on the design in multiplications per feature.
 const CLASS_GRAMS: f64 = 1.5;
 const CLASS_STEPS: f64 = 60.0;
+/// Bytes that the Gram matrices and factors of heads may take at a time.
+const HEADS_MEMORY: f64 = 256e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 
@@ -22,27 +24,19 @@ pub(crate) struct Sizes {
     /// Rows that everything but a member's last head is found on.
     pub(crate) rows: usize,
     /// Rows of the last head.
-    pub(crate) head_rows: usize,
+    head_rows: usize,
     /// Features that relevances are found with.
     pub(crate) searched: usize,
     /// Features whose frequencies are learned; 0 for none.
     pub(crate) learned: usize,
-    /// Random features of a member to begin with.
-    pub(crate) random: usize,
-    /// Features of a member, at most.
+    /// Features of a member, learned and random.
+    pub(crate) features: usize,
+    /// Features that it may grow to.
     pub(crate) most: usize,
     /// How much finer than the metric's own length scale the finest features are.
     pub(crate) finest: f32,
     /// L-BFGS steps of a stage, at most.
     pub(crate) steps: usize,
-    /// One member may be enough.
-    pub(crate) may_be_single: bool,
-    shape: Shape,
-}
-
-/// What the cost of a step depends on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Shape {
     columns: f64,
     outputs: f64,
     classes: bool,
@@ -64,14 +58,8 @@ impl Sizes {
             Effort::Normal => 1.0,
             Effort::Thorough => constants.thorough,
         };
-        let shape = Shape {
-            columns: columns as f64,
-            outputs: outputs as f64,
-            classes: common.loss.is_classification(),
-            linear: common.linear,
-        };
         loop {
-            let sizes = Self::of(common, settings, &constants, (rows, shape), effort);
+            let sizes = Self::of(common, settings, &constants, [rows, columns, outputs], effort);
             if sizes.work() <= most || effort < f64::EPSILON {
                 return sizes;
             }
@@ -79,50 +67,54 @@ impl Sizes {
         }
     }
 
-    /// Members and rows grow with the root of the effort, features with the root of these.
+    /// Members and rows grow with the root of the effort, features with its fourth root.
     fn of(
         common: &Common,
         settings: &VarPro,
         constants: &Constants,
-        (all, shape): (usize, Shape),
+        [all, columns, outputs]: [usize; 3],
         effort: f64,
     ) -> Self {
-        let c = constants;
+        let (c, classes) = (constants, common.loss.is_classification());
         let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
         let rows = (c.rows * effort.sqrt()).ceil().min(all as f64).max(1.0);
-        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(all as f64).max(1.0) as usize;
+        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(rows).max(1.0) as usize;
         // A class tells less than a number: learning many frequencies from classes would learn noise.
         let few =
-            grown(if shape.classes { c.class_features * rows.cbrt() } else { c.features * rows.sqrt() });
+            grown(if classes { c.class_learned * rows.cbrt() } else { c.learned * rows.cbrt().powi(2) });
+        let many = grown(c.features * rows.sqrt());
         let asked = common.fixed_features;
-        let (learned, random) = match (settings.spectrum, asked) {
-            (SpectrumMode::Fixed, asked) => (0, asked.unwrap_or(few)),
-            (SpectrumMode::Learned, asked) => (asked.unwrap_or(few), 0),
-            (SpectrumMode::Auto, None) => (few, few),
-            (SpectrumMode::Auto, Some(asked)) => (asked / 2, asked - asked / 2),
+        let (learned, features) = match (settings.spectrum, asked) {
+            (SpectrumMode::Fixed, asked) => (0, asked.unwrap_or(many)),
+            (SpectrumMode::Learned, asked) => (asked.unwrap_or(few), asked.unwrap_or(few)),
+            (SpectrumMode::Auto, None) => (few, many.max(few)),
+            (SpectrumMode::Auto, Some(asked)) => (asked / 2, asked),
         };
         Self {
             constants: c.clone(),
             members,
             rows: rows as usize,
             head_rows: (rows as usize).max(all.div_ceil(members)),
-            searched: few.div_ceil(2).min(asked.unwrap_or(few)),
+            searched: (if classes { few.div_ceil(2) } else { many.div_ceil(4) }).min(asked.unwrap_or(many)),
             learned,
-            random,
-            most: match settings.spectrum {
-                SpectrumMode::Learned => learned,
-                _ => asked.unwrap_or_else(|| grown(c.most_features)),
+            features,
+            most: match (settings.spectrum, asked) {
+                (SpectrumMode::Learned, _) | (_, Some(_)) => features,
+                _ if classes => features,
+                _ => grown(c.most_features).max(features),
             },
-            finest: if shape.classes { 1.0 } else { c.finest as f32 },
+            finest: if classes { 1.0 } else { c.finest as f32 },
             steps: settings.steps,
-            may_be_single: settings.committee.is_none() && settings.effort != Effort::Thorough,
-            shape,
+            columns: columns as f64,
+            outputs: outputs as f64,
+            classes,
+            linear: common.linear,
         }
     }
 
     /// Multiplications of an evaluation of the reduced objective.
     pub(crate) fn evaluation(&self, rows: usize, features: usize) -> f64 {
-        let Shape { columns, outputs, classes, linear } = self.shape;
+        let Self { columns, outputs, classes, linear, .. } = *self;
         let (n, s) = (rows as f64, features as f64);
         let design = s + if linear { columns } else { 0.0 };
         let unknowns = design.min(MANY_COLUMNS * n);
@@ -136,15 +128,20 @@ impl Sizes {
         self.steps as f64 * self.evaluation(self.rows, features)
     }
 
-    /// Multiplications of the heads of a member with so many features: on a sample of the rows, and the last one.
-    pub(crate) fn heads(&self, features: usize) -> f64 {
-        self.evaluation(self.rows, features) + self.evaluation(self.head_rows, features)
+    /// Multiplications of the head of a member.
+    pub(crate) fn heads(&self) -> f64 {
+        self.evaluation(self.head_rows, self.features)
     }
 
-    /// Multiplications of the whole fit, if no member gets more features than it has to begin with.
+    /// Heads of so many features that are solved at a time: their Gram matrices and factors are to fit into the memory side by side.
+    pub(crate) fn heads_at_a_time(&self, features: usize) -> usize {
+        let design = features as f64 + self.columns;
+        ((HEADS_MEMORY / (16.0 * design * design)) as usize).max(1)
+    }
+
+    /// Multiplications of the whole fit.
     pub(crate) fn work(&self) -> f64 {
-        let heads = self.heads(self.learned + self.random);
-        self.members as f64 * (self.stage(self.searched) + self.stage(self.learned) + heads)
+        self.members as f64 * (self.stage(self.searched) + self.stage(self.learned) + self.heads())
     }
 }
 
@@ -171,7 +168,7 @@ mod tests {
             let half = sizes(rows, Effort::Normal, 0.5 * whole.work());
             assert!(half.work() <= 0.5 * whole.work() || rows == 1, "{half:?}");
             let least = sizes(rows, Effort::Normal, 0.0);
-            assert_eq!((least.members, least.learned.max(least.random), least.rows), (1, 1, 1));
+            assert_eq!((least.members, least.features, least.rows), (1, 1, 1));
         }
     }
 

@@ -156,13 +156,14 @@ impl ScaledFeatures {
         Self { map, theta: kept.iter().map(|&a| self.theta[a]).collect() }
     }
 
-    /// Frequencies on length scales from their own to one `finest` times finer, evenly on a logarithmic scale.
+    /// Half the frequencies as they are, the others on length scales from their own to one `finest` times finer, evenly on a
+    /// logarithmic scale.
     pub(crate) fn over_scales(self, finest: f32) -> Self {
         if finest == 1.0 {
             return self;
         }
         let s = self.map.features();
-        let factor = |i: usize| finest.powf((i % s) as f32 / s as f32);
+        let factor = |i: usize| finest.powf((2.0 * (i % s) as f32 / s as f32 - 1.0).max(0.0));
         let omega = self.map.omega.iter().enumerate().map(|(i, w)| w * factor(i)).collect();
         Self { map: self.map.with_omega(omega), ..self }
     }

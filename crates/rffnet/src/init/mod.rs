@@ -167,15 +167,15 @@ fn varpro(
     let sizes = Sizes::new(training.common, &search, shape, own.outputs, f64::INFINITY);
     let shared = Shared::new(None, sizes.stage(sizes.searched), own.unit);
     let mut monitor = Monitor::new(&shared, Some(observer));
-    let optimum = Fitter::new(training, &sizes, 0).relevances(&mut monitor);
-    let start = Weights { theta: optimum.features.theta, ..start };
+    let fitter = Fitter::new(training, &sizes, 0);
+    let start = Weights { theta: fitter.relevances(&mut monitor).theta, ..start };
     if settings.random_head {
         return start;
     }
     // The head is the stand-in's: it may be no good for the loss itself.
-    let head = HeadSettings { alpha: optimum.alpha, linear: false.into() };
+    let head = HeadSettings { alpha: fitter.alpha(), linear: false.into() };
     let features = ScaledFeatures { map: map.clone(), theta: start.theta.clone() };
-    let (found, _) = Reduced::new(&stand_in, &split.train, head).head(&features);
+    let found = Reduced::new(&stand_in, &split.train, head).head(&features);
     let loss = |weights: &Weights| own.mean_loss(Network::new(map, weights), split.judged_on());
     if loss(&found) < loss(&start) && found.is_finite() { found } else { start }
 }

@@ -3,9 +3,14 @@
 
 use std::cell::RefCell;
 
+use rayon::prelude::*;
+
 /// Buffers that a thread keeps, at most, and how long they are: larger ones cost little beside what they are for.
 const KEPT: usize = 2;
-const LONGEST: usize = 1 << 22;
+const LONGEST: usize = 1 << 21;
+
+/// Numbers that are worth a thread.
+const PARALLEL: usize = 1 << 15;
 
 thread_local! {
     static KEPT_BUFFERS: RefCell<Vec<Vec<f64>>> = const { RefCell::new(Vec::new()) };
@@ -17,8 +22,10 @@ pub(crate) fn zeros(len: usize) -> Vec<f64> {
         let large_enough = (0..kept.len()).filter(|&at| kept[at].capacity() >= len);
         large_enough.min_by_key(|&at| kept[at].capacity()).map(|at| kept.swap_remove(at))
     });
-    let mut buffer = kept.unwrap_or_default();
-    buffer.clear();
+    // Fresh memory is zero; its pages are mapped by whichever threads come to write them.
+    let Some(mut buffer) = kept else { return vec![0.0; len] };
+    buffer.truncate(len);
+    buffer.par_iter_mut().with_min_len(PARALLEL).for_each(|v| *v = 0.0);
     buffer.resize(len, 0.0);
     buffer
 }

@@ -155,11 +155,23 @@ fn factorise_tiles(a: &mut [f64], n: usize) -> bool {
             let top = first + width + t * TILE;
             let columns = tile.len() / n;
             let tile = MatMut::from_column_major_slice_mut(tile, n, columns).subrows_mut(top, n - top);
-            let (left, right) = (panel.subrows(top, n - top), panel.subrows(top, columns).transpose());
-            matmul(tile, Accum::Add, left, right, -1.0, Par::Seq);
+            subtract(tile, panel.subrows(top, n - top), panel.subrows(top, columns));
         });
     }
     true
+}
+
+/// Takes `left right'` from a tile, in parts of at most a few tiles.
+fn subtract(tile: MatMut<'_, f64>, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
+    let n = tile.nrows();
+    if n > 4 * TILE {
+        let middle = (n / 2).next_multiple_of(TILE);
+        let (top, bottom) = tile.split_at_row_mut(middle);
+        let (above, below) = left.split_at_row(middle);
+        rayon::join(|| subtract(top, above, right), || subtract(bottom, below, right));
+    } else {
+        matmul(tile, Accum::Add, left, right.transpose(), -1.0, Par::Seq);
+    }
 }
 
 /// Factors a lower triangle in place; whether it is positive definite. On one thread: the factor must not depend on their

@@ -180,7 +180,7 @@ table! {
     "linear" "linear" "linear", Model, Switch, Text("true"),
         "Linear terms beside the features; varpro";
     "committee" "committee" "committee", Model, Whole("M"),
-        Text("by effort 2, 4 or 8; 1 where little is left to explain"),
+        Text("by effort 4, 8 or 17"),
         "Members of the ensemble, whose predictions are averaged; varpro";
     "solver" "solver" "solver", Optimisation, names!(SolverKind), Text("auto"),
         "The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other losses, other \

@@ -34,6 +34,23 @@ impl Ridge {
         Self { moments, dual }
     }
 
+    /// The same on all of the given rows, of which those before the `from`-th have been seen.
+    pub(crate) fn on_more(
+        mut self,
+        problem: &Problem<'_>,
+        design: &Design<'_>,
+        rows: &[usize],
+        from: usize,
+    ) -> Self {
+        if self.dual.is_some() {
+            return Self::new(problem, design, rows);
+        }
+        if from < rows.len() {
+            self.moments.merge(&problem.backend.moments(problem, design, &rows[from..], None));
+        }
+        self
+    }
+
     /// The coefficients of the design, one vector per target.
     pub(crate) fn head(&self, alpha: f64) -> Vec<f64> {
         let found = self.moments.ridge(alpha);

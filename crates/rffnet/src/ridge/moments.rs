@@ -22,6 +22,7 @@ impl Gram {
 
 /// Means over rows: `Z'WZ / n`, the columns of the targets behind those of the design.
 pub(crate) struct Moments {
+    rows: usize,
     pub(super) columns: usize,
     pub(super) targets: usize,
     pub(super) gram: Vec<f64>,
@@ -40,7 +41,15 @@ impl Moments {
         let targets = gram.columns - columns;
         let mut gram = gram.products;
         gram.par_iter_mut().with_min_len(PARALLEL).for_each(|g| *g /= count);
-        Self { columns, targets, gram }
+        Self { rows, columns, targets, gram }
+    }
+
+    /// The moments of these and other rows.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let share = other.rows as f64 / (self.rows + other.rows) as f64;
+        let both = self.gram.par_iter_mut().with_min_len(PARALLEL).zip(&other.gram);
+        both.for_each(|(g, o)| *g += share * (o - *g));
+        self.rows += other.rows;
     }
 
     /// `Z'Wy / n`, one vector per target.

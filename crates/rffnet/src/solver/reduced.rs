@@ -35,7 +35,10 @@ pub(crate) struct HeadSettings {
 pub(crate) struct Reduced<'a> {
     problem: &'a Problem<'a>,
     rows: &'a [usize],
-    pub(crate) settings: HeadSettings,
+    settings: HeadSettings,
+    /// The normal equations of a squared loss, for the features of the last head.
+    ridge: Option<Ridge>,
+    /// The last head, as coefficients of the design.
     warm: Option<Vec<f64>>,
     factor: Option<Cholesky>,
 }
@@ -69,19 +72,22 @@ pub(crate) struct Evaluation {
 
 impl<'a> Reduced<'a> {
     pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], settings: HeadSettings) -> Self {
-        Self { problem, rows, settings, warm: None, factor: None }
+        Self { problem, rows, settings, ridge: None, warm: None, factor: None }
     }
 
-    /// The first head is sought from here.
-    pub(crate) fn starting_at(self, coefficients: Vec<f64>) -> Self {
-        Self { warm: Some(coefficients), ..self }
+    /// With the features of the last head, but on more rows, the first ones of which are those so far.
+    pub(crate) fn on_more(self, rows: &'a [usize], features: &ScaledFeatures) -> Self {
+        let design = Design::new(features, self.settings.linear);
+        let ridge = self.ridge.map(|ridge| ridge.on_more(self.problem, &design, rows, self.rows.len()));
+        Self { rows, ridge, ..self }
     }
 
     /// The reduced objective and its gradient by the relevances, and by the spectrum if that is wanted.
     pub(crate) fn evaluate(&mut self, features: &ScaledFeatures, wanted: Wanted) -> Evaluation {
-        let (weights, coefficients) = self.head(features);
+        let weights = self.head(features);
+        let coefficients = self.warm.as_ref().expect("there is a head");
         let design = Design::new(features, self.settings.linear);
-        let penalty = design.penalty(&coefficients, self.settings.alpha);
+        let penalty = design.penalty(coefficients, self.settings.alpha);
         let mut buffers = GradientBuffers::new(wanted);
         let network = Network::new(&features.map, &weights);
         let loss = self.problem.backend.gradient(self.problem, network, self.rows, &mut buffers);
@@ -98,16 +104,27 @@ impl<'a> Reduced<'a> {
         }
     }
 
-    /// The exact head, as weights and as coefficients of the design.
-    pub(crate) fn head(&mut self, features: &ScaledFeatures) -> (Weights, Vec<f64>) {
+    /// The exact head.
+    pub(crate) fn head(&mut self, features: &ScaledFeatures) -> Weights {
+        self.ridge = None;
+        self.penalised(features, self.settings.alpha)
+    }
+
+    /// The exact head on the features of the last one, with this penalty.
+    pub(crate) fn penalised(&mut self, features: &ScaledFeatures, alpha: f64) -> Weights {
+        self.settings.alpha = alpha;
         let design = Design::new(features, self.settings.linear);
         let coefficients = match self.problem.loss.exact_head() {
-            ExactHead::LeastSquares => Ridge::new(self.problem, &design, self.rows).head(self.settings.alpha),
+            ExactHead::LeastSquares => {
+                let ridge = self.ridge.get_or_insert_with(|| Ridge::new(self.problem, &design, self.rows));
+                ridge.head(alpha)
+            }
             ExactHead::Newton(curvature) => self.newton(&design, curvature),
             ExactHead::None => unreachable!("a loss without an exact head is minimised by descent"),
         };
-        self.warm = Some(coefficients.clone());
-        (design.weights(&coefficients), coefficients)
+        let weights = design.weights(&coefficients);
+        self.warm = Some(coefficients);
+        weights
     }
 
     fn newton(&mut self, design: &Design<'_>, curvature: fn(&[f32]) -> f64) -> Vec<f64> {

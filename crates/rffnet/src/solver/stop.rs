@@ -94,6 +94,12 @@ impl History {
     /// More epochs than this are never held.
     pub const LIMIT: usize = 256;
 
+    pub(crate) fn of(steps: &[(EpochLoss, Vec<f32>)]) -> Self {
+        let mut history = Self::default();
+        steps.iter().for_each(|(loss, theta)| history.push(*loss, theta));
+        history
+    }
+
     pub(crate) fn push(&mut self, loss: EpochLoss, theta: &[f32]) {
         if !loss.epoch.is_multiple_of(1 << self.skip) {
             return;

@@ -29,33 +29,27 @@ pub(crate) struct Stage {
     /// Frequencies and phases move too.
     pub(crate) spectrum: bool,
     pub(crate) linear: Linear,
+    /// Multiplications of an evaluation.
+    pub(crate) work: f64,
 }
 
-/// The best point of a stage.
-#[derive(Clone)]
-pub(crate) struct Optimum {
-    pub(crate) features: ScaledFeatures,
-    pub(crate) alpha: f64,
-    /// Validation loss; the reduced objective where there is no validation part.
-    pub(crate) loss: f64,
-}
-
-/// Minimises the reduced objective from `start`, and returns the point with the smallest validation loss.
+/// Minimises the reduced objective from `start`, and returns the point with the smallest validation loss; with the smallest
+/// objective where there is no validation part.
 pub(crate) fn optimise(
     problem: &Problem<'_>,
     split: &Split,
     start: ScaledFeatures,
     stage: &Stage,
     monitor: &mut Monitor<'_>,
-) -> Optimum {
+) -> ScaledFeatures {
     let Stage { alpha, linear, spectrum, .. } = *stage;
     let wanted = if spectrum { Wanted::Spectrum } else { Wanted::Relevances };
     let mut reduced = Reduced::new(problem, &split.train, HeadSettings { alpha, linear });
-    let (shared, first) = (monitor.shared, monitor.first);
+    let shared = monitor.shared;
     let evaluations = Cell::new(0);
     let mut evaluate = |x: Vec<f64>| {
         // Beyond the deadline only the first point is looked at.
-        if shared.stopped(first) && evaluations.get() > 0 {
+        if shared.stopped() && evaluations.get() > 0 {
             return Point { gradient: vec![0.0; x.len()], x, value: f64::INFINITY, note: None };
         }
         evaluations.set(evaluations.get() + 1);
@@ -68,7 +62,7 @@ pub(crate) fn optimise(
         gradient.extend(e.phase);
         Point { x, value: e.value, gradient, note: Some(e.weights) }
     };
-    let mut best = Optimum { features: start.clone(), alpha, loss: f64::INFINITY };
+    let mut best = (f64::INFINITY, start.clone());
     let mut judge = |point: &mut Point<Option<Weights>>| -> f64 {
         let features = unpack(&start, &point.x, spectrum);
         let weights = point.note.take().expect("every evaluation leaves its head");
@@ -77,8 +71,8 @@ pub(crate) fn optimise(
         } else {
             problem.mean_loss(Network::new(&features.map, &weights), &split.validation)
         };
-        if loss < best.loss {
-            best = Optimum { features, alpha, loss };
+        if loss < best.0 {
+            best = (loss, features);
         }
         loss
     };
@@ -96,14 +90,14 @@ pub(crate) fn optimise(
         } else {
             waited += 1;
         }
-        monitor.evaluated(evaluations.take());
+        monitor.count(evaluations.take() as f64 * stage.work);
         let relevances = unpack(&start, &at.x, spectrum).relevances();
         let ended = monitor.step(at.value, loss, relevances).is_break();
         if ended || stalled || waited >= stage.patience {
             break;
         }
     }
-    best
+    best.1
 }
 
 /// The variables of a stage, in one vector.

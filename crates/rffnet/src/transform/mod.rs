@@ -9,9 +9,9 @@
 //! |---|---|
 //! | `yeo_johnson.rs` | the power transform, its likelihood, and plain clipping |
 //! | `statistics.rs` | mean, deviation and range of every column, in one fold over the rows |
-//! | `candidates.rs` | which transforms a table may be fitted with |
+//! | `robust.rs` | which columns need a power or a soft clip, for the default algorithm |
 
-pub(crate) mod candidates;
+pub(crate) mod robust;
 pub(crate) mod statistics;
 pub(crate) mod yeo_johnson;
 

@@ -9,11 +9,11 @@ const BLOCK: usize = 4096;
 
 /// What one pass over the columns finds.
 pub(crate) struct ColumnStatistics {
-    /// Standardisation.
+    /// Standardisation, and what `robust.rs` adds to it.
     pub(crate) transforms: Transforms,
     /// Smallest value of each standardised column.
     pub(crate) low: Vec<f32>,
-    /// max - min of each standardised column; 0 for a constant one.
+    /// max - min of each transformed column; 0 for a constant one.
     pub(crate) range: Vec<f32>,
 }
 

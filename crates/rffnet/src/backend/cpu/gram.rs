@@ -12,8 +12,13 @@ use crate::problem::Problem;
 use crate::ridge::{Design, Gram};
 use crate::simd::{self, Aligned, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
 
-/// Rows whose design is in memory at a time: enough blocks for the threads of a large machine.
-pub(super) const DESIGN_ROWS: usize = 8 * GRAM_BLOCK;
+/// Numbers of a design that are in memory at a time: enough blocks of rows for the threads of a large machine.
+const DESIGN_NUMBERS: usize = 1 << 22;
+
+/// Rows of so many columns whose design is in memory at a time: whole blocks.
+pub(super) fn design_rows(columns: usize) -> usize {
+    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns).max(8)
+}
 
 thread_local! {
     /// Packed rows, of all threads together.

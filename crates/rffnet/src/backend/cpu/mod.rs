@@ -32,7 +32,7 @@ use crate::simd::{self, CHUNK, Path};
 use crate::solver::descent::DescentState;
 use epoch::epoch;
 use gradient::gradient;
-use gram::{DESIGN_ROWS, DesignProducts, add_products};
+use gram::{DesignProducts, add_products, design_rows};
 use predict::{Losses, write_design};
 use slopes::{OuterSlopes, SquaredSlopes};
 use workspace::with_workspace;
@@ -123,7 +123,7 @@ impl Backend for Cpu {
     ) -> Moments {
         let products = DesignProducts { cpu: self, problem, design, curvature };
         let mut total = products.empty();
-        fold_in_order(&products, &mut total, rows, DESIGN_ROWS);
+        fold_in_order(&products, &mut total, rows, design_rows(design.columns()));
         Moments::new(total, rows.len(), design.columns())
     }
 

@@ -223,8 +223,11 @@ const HEAD: fn(bool) -> HeadSettings = |linear| HeadSettings { alpha: ALPHA, lin
 fn the_head_is_the_best_one() {
     for case in Case::all() {
         let rows: Vec<usize> = (0..ROWS).collect();
-        let b =
-            case.with(|problem, features| Reduced::new(problem, &rows, HEAD(case.linear)).head(features).1);
+        let b = case.with(|problem, features| {
+            let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
+            reduced.head(features);
+            reduced.warm.expect("the head")
+        });
         let design = case.design(&case.at);
         let (value, gradient, _) = case.objective(&design, &b);
         let best = case.reduced(&case.at);
@@ -354,7 +357,8 @@ fn the_dual_form_of_few_rows_finds_the_best_head() {
             assert!(DualForm::new(problem, &design, &rows).is_some());
             let mut reduced = Reduced::new(problem, &rows, HEAD(true));
             for start in ["cold", "warm"] {
-                let (weights, b) = reduced.head(features);
+                let weights = reduced.head(features);
+                let b = reduced.warm.as_ref().expect("the head");
                 let (loss, mut gradient) = by_passes(problem, &design, &weights, &rows);
                 let m = design.columns();
                 for (g, b) in gradient.chunks_exact_mut(m).zip(b.chunks_exact(m)) {

@@ -1,7 +1,4 @@
-//! Which transforms a table may be fitted with: standardisation alone, or skewed columns made symmetric and long tails
-//! soft-clipped. The validation loss chooses.
-
-use std::cell::OnceCell;
+//! The robust transforms of the default algorithm: skewed columns are made symmetric and long tails soft-clipped.
 
 use rayon::prelude::*;
 
@@ -15,27 +12,8 @@ const POWER_ROWS: usize = 2_000;
 /// Quartiles of a normal distribution are this many deviations apart.
 const QUARTILES: f64 = 1.349;
 
-/// Transforms a table may be fitted with, and the ranges of its columns after them.
-pub(crate) struct Candidate {
-    pub(crate) transforms: Transforms,
-    pub(crate) range: Vec<f32>,
-    /// The rows, transformed, once they are needed.
-    pub(crate) copy: OnceCell<Vec<f32>>,
-}
-
-/// The transform of one column, and its range after it.
-struct Found {
-    transform: ColumnTransform,
-    range: f32,
-}
-
 impl ColumnStatistics {
-    /// Standardisation alone.
-    pub(crate) fn plain(&self) -> Candidate {
-        Candidate { transforms: self.transforms.clone(), range: self.range.clone(), copy: OnceCell::new() }
-    }
-
-    /// Skewed columns get a Yeo-Johnson transform, then long tails are soft-clipped; `None` if no column needs either.
+    /// Skewed columns get a Yeo-Johnson transform, then long tails are soft-clipped; other columns are only standardised.
     /// `tails` are the deviations from which a column has long tails, and how many of them it reaches once it is
     /// soft-clipped. Columns of two values stay as they are.
     pub(crate) fn robust(
@@ -44,20 +22,16 @@ impl ColumnStatistics {
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32 + Sync,
-    ) -> Option<Candidate> {
-        let find = |j| self.find(j, tails, x, rows, &weight);
-        let found: Vec<Option<Found>> = (0..x.columns()).into_par_iter().map(find).collect();
-        let columns = found.iter().zip(self.transforms.columns());
-        let transforms = columns.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.transform));
-        let ranges = found.iter().zip(&self.range);
-        let changed = found.iter().any(Option::is_some);
-        changed.then(|| Candidate {
-            transforms: Transforms::new(transforms.collect()),
-            range: ranges.map(|(found, &plain)| found.as_ref().map_or(plain, |f| f.range)).collect(),
-            copy: OnceCell::new(),
-        })
+    ) -> Self {
+        let find = |j| {
+            self.find(j, tails, x, rows, &weight).unwrap_or((self.transforms.columns()[j], self.range[j]))
+        };
+        let found: Vec<(ColumnTransform, f32)> = (0..x.columns()).into_par_iter().map(find).collect();
+        let (transforms, range) = found.into_iter().unzip();
+        Self { transforms: Transforms::new(transforms), low: self.low.clone(), range }
     }
 
+    /// The transform of a column and its range after it; none where it is to be only standardised.
     fn find(
         &self,
         j: usize,
@@ -65,7 +39,7 @@ impl ColumnStatistics {
         x: Matrix<'_>,
         rows: &[usize],
         weight: impl Fn(usize) -> f32,
-    ) -> Option<Found> {
+    ) -> Option<(ColumnTransform, f32)> {
         if self.range[j] == 0.0 {
             return None;
         }
@@ -105,11 +79,8 @@ impl ColumnStatistics {
                 ColumnTransform { mean, inverse: (inverse as f64 / unit) as f32, soft_clip, ..plain }
             }
         };
-        let positive = |v: f32| v > 0.0 && v.is_finite();
-        let usable = positive(transform.inverse)
-            && positive(range)
-            && transform.power.is_none_or(|power| power.is_sound());
-        (usable && (long || power.is_some())).then_some(Found { transform, range })
+        let positive = [transform.inverse, range].iter().all(|v| *v > 0.0 && v.is_finite());
+        (positive && transform.is_sound()).then_some((transform, range))
     }
 }
 
@@ -161,7 +132,7 @@ mod tests {
         let x = Matrix::new(&data, n, 4).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.robust(TAILS, x, &rows, |_| 1.0).expect("long tails");
+        let found = statistics.robust(TAILS, x, &rows, |_| 1.0);
         let soft = found.transforms;
         let clipped: Vec<bool> = soft.columns().iter().map(|c| c.soft_clip.is_some()).collect();
         assert_eq!(clipped, [false, true, false, true]);
@@ -177,7 +148,7 @@ mod tests {
         assert_eq!((&out[..4], &out[4..]), (&all[28..32], &all[4 * 3999..]));
         (0..8).for_each(|at| assert_eq!(doubled[at], 2.0 * out[at]));
         let few = ColumnStatistics::new(x, &rows[..2], |_| 1.0);
-        assert!(few.robust(TAILS, x, &rows[..2], |_| 1.0).is_none());
+        assert!(few.robust(TAILS, x, &rows[..2], |_| 1.0).transforms.is_plain());
     }
 
     #[test]
@@ -187,7 +158,7 @@ mod tests {
         let x = Matrix::new(&data, n, 2).expect("shape");
         let rows: Vec<usize> = (0..n).collect();
         let statistics = ColumnStatistics::new(x, &rows, |_| 1.0);
-        let found = statistics.robust(TAILS, x, &rows, |_| 1.0).expect("there is skew");
+        let found = statistics.robust(TAILS, x, &rows, |_| 1.0);
         let powers: Vec<bool> = found.transforms.columns().iter().map(|c| c.power.is_some()).collect();
         assert_eq!(powers, [false, true]);
         let all = found.transforms.applied(x);
