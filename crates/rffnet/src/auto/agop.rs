@@ -71,7 +71,7 @@ impl Fitter<'_> {
         let mut solve = |metric: &Metric, alpha| {
             let solved = self.solve(metric.apply(drawn.clone()), alpha, self.range(), monitor);
             let late = monitor.stopped();
-            (self.losses(&solved), solved, late)
+            (solved.losses(), solved, late)
         };
         let mut metric = Metric::Diagonal(found.theta.clone());
         let mut at = solve(&metric, self.alpha());

@@ -48,7 +48,7 @@ constants! {
     rows = 20000.0;
     /// Features of a member, times the root of those rows.
     features = 12.0;
-    /// Features that a member may grow to.
+    /// Features that a member of a regression may grow to.
     most_features = 4000.0;
     /// Features whose frequencies are learned, times the two-thirds power of those rows.
     learned = 1.3;
@@ -68,7 +68,7 @@ constants! {
     judge_errors = 0.5;
     /// L-BFGS steps without a better validation loss that end a stage.
     patience = 5.0;
-    /// Columns whose relevance is below this share of the largest are dropped.
+    /// Columns whose relevance is below this share of the largest are dropped, unless all are better.
     drop_below = 0.05;
     /// Rounds of the AGOP metric, at most; 0 for none.
     agop_rounds = 6.0;

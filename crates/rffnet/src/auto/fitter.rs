@@ -42,9 +42,6 @@ impl<'a> Fitter<'a> {
     pub(super) fn draw(&self, features: usize, support: &[usize], behind: usize) -> FeatureMap {
         let seed = member_seed(self.training.common.seed, self.number).wrapping_add(behind as u64);
         let map = self.training.draw(features, &mut stream(seed, Use::Frequencies));
-        if *support == *map.support {
-            return map;
-        }
         let drawn = ScaledFeatures { theta: vec![1.0; map.support.len()], map };
         drawn.keep(|j, _| support.binary_search(&j).is_ok()).map
     }

@@ -2,6 +2,7 @@
 
 use super::Fitter;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
+use crate::problem::Problem;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
 
@@ -13,11 +14,18 @@ pub(super) struct Solved<'a> {
     /// On the validation rows; on the training rows where there are none.
     pub(super) loss: f64,
     reduced: Reduced<'a>,
+    problem: &'a Problem<'a>,
+    judged_on: &'a [usize],
 }
 
 impl Solved<'_> {
     pub(super) fn network(&self) -> Network<'_> {
         Network::new(&self.features.map, &self.weights)
+    }
+
+    /// The loss of every row that is judged on.
+    pub(super) fn losses(&self) -> Vec<f64> {
+        self.problem.row_losses(self.network(), self.judged_on)
     }
 }
 
@@ -63,12 +71,7 @@ impl Fitter<'_> {
             walk(alpha, range, self.sizes.constants.alpha_step, lower);
         }
         let (loss, alpha, weights) = best.expect("the first one is taken");
-        Solved { features, weights, alpha, loss, reduced }
-    }
-
-    /// The loss of every row that is judged on.
-    pub(super) fn losses(&self, solved: &Solved<'_>) -> Vec<f64> {
-        self.training.problem.row_losses(solved.network(), self.split.judged_on())
+        Solved { features, weights, alpha, loss, reduced, problem, judged_on: split.judged_on() }
     }
 
     /// The same head on all rows that the member gets.

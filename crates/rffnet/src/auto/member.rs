@@ -22,31 +22,33 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    /// Relevances, the AGOP metric, and frequencies, learned and random. `None` if there was no time; the first member is
-    /// always ready.
+    /// Relevances, the AGOP metric, and frequencies, learned and random. `None` if there was no time for relevances and
+    /// metric; the first member is always ready.
     pub(super) fn learn(fitter: Fitter<'a>, monitor: &mut Monitor<'_>) -> Option<Self> {
         monitor.member = fitter.number;
         let needed = |monitor: &Monitor<'_>| fitter.number == 0 || !monitor.stopped();
         if !needed(monitor) {
             return None;
         }
-        let Sizes { mut learned, features, finest, .. } = *fitter.sizes;
+        let Sizes { features, finest, .. } = *fitter.sizes;
         let found = fitter.without_idle_columns(fitter.relevances(monitor), monitor);
         let support = found.map.support.to_vec();
         let (metric, alpha) = fitter.metric(&found, monitor);
+        if !needed(monitor) {
+            return None;
+        }
+        let learned = if monitor.stopped() { 0 } else { fitter.sizes.learned };
         let drawn = |count, behind| metric.apply(fitter.draw(count, &support, behind)).over_scales(finest);
         let mut parts = Vec::new();
-        if learned > 0 && !monitor.stopped() {
+        if learned > 0 {
             monitor.stage("learned frequencies", fitter.sizes.stage(learned));
             parts.push(fitter.optimise(drawn(learned, 0), alpha, true, monitor));
-        } else {
-            learned = 0;
         }
         if features > learned {
             parts.push(drawn(features - learned, learned));
         }
         let features = fitter.join(&parts);
-        needed(monitor).then_some(Self { fitter, features, learned, alpha, metric })
+        Some(Self { fitter, features, learned, alpha, metric })
     }
 
     /// The features and so many random ones more, down to finer length scales.
@@ -60,7 +62,7 @@ impl<'a> Member<'a> {
     /// The loss of every validation row with these features.
     pub(super) fn losses(&self, features: ScaledFeatures, monitor: &mut Monitor<'_>) -> Vec<f64> {
         let fitter = &self.fitter;
-        fitter.losses(&fitter.solve(features, self.alpha, fitter.range(), monitor))
+        fitter.solve(features, self.alpha, fitter.range(), monitor).losses()
     }
 
     /// The head, at last on the rows of the `at`-th of so many members.

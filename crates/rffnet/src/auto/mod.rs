@@ -1,12 +1,13 @@
 //! The default algorithm, on one page: an ensemble of models trained by variable projection, whose predictions are averaged.
 //!
-//! Skewed columns become symmetric and long tails are soft-clipped (`transform/robust.rs`). Then every member for itself, with
-//! validation rows and random numbers of its own, finds
+//! Skewed columns become symmetric and long tails are soft-clipped (`transform/robust.rs`), unless standardisation alone is
+//! better. Then every member for itself, with validation rows and random numbers of its own, finds
 //!
-//! 1. **relevances** (`search.rs`): L-BFGS from relevances that slopes re-weight; columns of small relevance are dropped;
+//! 1. **relevances** (`search.rs`): L-BFGS from relevances that slopes re-weight; columns of small relevance are dropped,
+//!    unless all are better;
 //! 2. **AGOP metric** (`agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, if that is better;
 //! 3. **learned frequencies** (`member.rs`): some frequencies are learned by L-BFGS, random ones stand beside them, down to
-//!    finer length scales;
+//!    finer length scales; for a regression more of those, for as long as that is better for half the members (`grow`);
 //! 4. **head** (`head.rs`): the penalty is chosen on validation, and the head is solved once more, on all rows.
 //!
 //! *Better* has one meaning: the validation loss is lower than the simpler candidate's by half a standard error of the
@@ -80,7 +81,7 @@ fn standardised_is_better(
         columns.transformed(training, |training| {
             let fitter = Fitter::new(training, sizes, 0);
             let start = fitter.start(monitor);
-            fitter.losses(&fitter.solve(start, fitter.alpha(), fitter.range(), monitor))
+            fitter.solve(start, fitter.alpha(), fitter.range(), monitor).losses()
         })
     };
     !robust.transforms.is_plain() && judge.validates() && {
@@ -112,10 +113,7 @@ fn ensemble(training: Training<'_>, sizes: &Sizes, monitor: &mut Monitor<'_>) ->
     let learned = side_by_side(0..sizes.members, sizes.members, monitor, |number, monitor| {
         Member::learn(Fitter::new(training, sizes, number), monitor)
     });
-    // What other members had come to when the fit was interrupted is chance.
-    let interrupted = monitor.shared.reason() == Some(Stopped::Interrupted);
-    let needed = if interrupted { 1 } else { sizes.members };
-    let mut members: Vec<Member<'_>> = learned.into_iter().take(needed).flatten().collect();
+    let mut members: Vec<Member<'_>> = learned.into_iter().flatten().collect();
     grow(&mut members, sizes.most, monitor);
     let (count, features) = (members.len(), members[0].features.map.features());
     let members = members.into_iter().enumerate();

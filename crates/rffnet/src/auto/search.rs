@@ -53,11 +53,10 @@ impl Fitter<'_> {
         monitor: &mut Monitor<'_>,
     ) -> ScaledFeatures {
         let largest = all.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
-        let least = self.sizes.constants.drop_below as f32 * largest;
+        let least = self.sizes.constants.drop_below.min(1.0) as f32 * largest;
         let fewer = all.keep(|_, theta| theta.abs() >= least);
-        let mut losses = |features: &ScaledFeatures| {
-            self.losses(&self.solve(features.clone(), self.alpha(), None, monitor))
-        };
+        let mut losses =
+            |features: &ScaledFeatures| self.solve(features.clone(), self.alpha(), None, monitor).losses();
         let idle = fewer.theta.len() < all.theta.len();
         if idle && self.better(&losses(&all), &losses(&fewer)) { all } else { fewer }
     }

@@ -42,12 +42,13 @@ impl Ridge {
         rows: &[usize],
         from: usize,
     ) -> Self {
+        if from == rows.len() {
+            return self;
+        }
         if self.dual.is_some() {
             return Self::new(problem, design, rows);
         }
-        if from < rows.len() {
-            self.moments.merge(&problem.backend.moments(problem, design, &rows[from..], None));
-        }
+        self.moments.merge(&problem.backend.moments(problem, design, &rows[from..], None));
         self
     }
 

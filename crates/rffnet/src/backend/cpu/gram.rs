@@ -17,7 +17,7 @@ const DESIGN_NUMBERS: usize = 1 << 22;
 
 /// Rows of so many columns whose design is in memory at a time: whole blocks.
 pub(super) fn design_rows(columns: usize) -> usize {
-    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns).max(8)
+    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(8)
 }
 
 thread_local! {

@@ -123,7 +123,8 @@ impl Backend for Cpu {
     ) -> Moments {
         let products = DesignProducts { cpu: self, problem, design, curvature };
         let mut total = products.empty();
-        fold_in_order(&products, &mut total, rows, design_rows(design.columns()));
+        let at_a_time = design_rows(total.columns);
+        fold_in_order(&products, &mut total, rows, at_a_time);
         Moments::new(total, rows.len(), design.columns())
     }
 
