@@ -11,7 +11,7 @@ const WAVE: f64 = 30.0;
 const CLASS_GRAMS: f64 = 1.5;
 const CLASS_STEPS: f64 = 60.0;
 /// Bytes that the Gram matrices and factors of heads may take at a time.
-const HEADS_MEMORY: f64 = 256e6;
+const HEADS_MEMORY: f64 = 150e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 

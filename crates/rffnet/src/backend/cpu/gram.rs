@@ -12,12 +12,12 @@ use crate::problem::Problem;
 use crate::ridge::{Design, Gram};
 use crate::simd::{self, Aligned, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
 
-/// Numbers of a design that are in memory at a time: enough blocks of rows for the threads of a large machine.
-const DESIGN_NUMBERS: usize = 1 << 22;
+/// Numbers of a design that are in memory at a time: enough blocks of rows for some threads, since members are side by side.
+const DESIGN_NUMBERS: usize = 1 << 20;
 
 /// Rows of so many columns whose design is in memory at a time: whole blocks.
 pub(super) fn design_rows(columns: usize) -> usize {
-    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(8)
+    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(4)
 }
 
 thread_local! {
