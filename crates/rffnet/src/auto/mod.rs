@@ -76,7 +76,9 @@ fn standardised_is_better(
     sizes: &Sizes,
     monitor: &mut Monitor<'_>,
 ) -> bool {
-    let judge = Fitter::new(training, sizes, 0);
+    if robust.transforms.is_plain() {
+        return false;
+    }
     let losses = |columns: &ColumnStatistics, monitor: &mut Monitor<'_>| {
         columns.transformed(training, |training| {
             let fitter = Fitter::new(training, sizes, 0);
@@ -84,7 +86,8 @@ fn standardised_is_better(
             fitter.solve(start, fitter.alpha(), fitter.range(), monitor).losses()
         })
     };
-    !robust.transforms.is_plain() && judge.validates() && {
+    let judge = Fitter::new(training, sizes, 0);
+    judge.validates() && {
         let losses = side_by_side([plain, robust].into_iter(), 2, monitor, losses);
         judge.better(&losses[0], &losses[1])
     }
@@ -113,7 +116,10 @@ fn ensemble(training: Training<'_>, sizes: &Sizes, monitor: &mut Monitor<'_>) ->
     let learned = side_by_side(0..sizes.members, sizes.members, monitor, |number, monitor| {
         Member::learn(Fitter::new(training, sizes, number), monitor)
     });
-    let mut members: Vec<Member<'_>> = learned.into_iter().flatten().collect();
+    // What other members had come to when the fit was interrupted is chance.
+    let interrupted = monitor.shared.reason() == Some(Stopped::Interrupted);
+    let needed = if interrupted { 1 } else { sizes.members };
+    let mut members: Vec<Member<'_>> = learned.into_iter().take(needed).flatten().collect();
     grow(&mut members, sizes.most, monitor);
     let (count, features) = (members.len(), members[0].features.map.features());
     let members = members.into_iter().enumerate();
@@ -124,21 +130,27 @@ fn ensemble(training: Training<'_>, sizes: &Sizes, monitor: &mut Monitor<'_>) ->
 
 /// Finer random features, twice as many in all, for as long as that is better for the first half of the members together.
 fn grow(members: &mut [Member<'_>], most: usize, monitor: &mut Monitor<'_>) {
+    let half = members.len().div_ceil(2);
+    // With the features that they have: of the first members at first, and then of all that judge.
+    let mut coarser = Vec::new();
     loop {
         let features = members[0].features.map.features();
         let more = features.min(most.saturating_sub(features));
         if 2 * more < features || !members[0].fitter.validates() || monitor.keeps_to_plan() {
             return;
         }
-        let (mut finer, mut coarser) = (Vec::new(), Vec::new());
-        for member in &members[..members.len().div_ceil(2)] {
-            coarser.extend(member.losses(member.features.clone(), monitor));
+        let mut finer = Vec::new();
+        for member in &members[..half] {
+            if coarser.len() == finer.len() {
+                coarser.extend(member.losses(member.features.clone(), monitor));
+            }
             finer.extend(member.losses(member.finer(more), monitor));
-            if !member.fitter.better(&finer, &coarser) {
+            if !member.fitter.better(&finer, &coarser[..finer.len()]) {
                 return;
             }
         }
         members.iter_mut().for_each(|member| member.features = member.finer(more));
+        coarser = finer;
     }
 }
 

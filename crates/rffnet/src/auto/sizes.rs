@@ -84,6 +84,7 @@ impl Sizes {
             grown(if classes { c.class_learned * rows.cbrt() } else { c.learned * rows.cbrt().powi(2) });
         let many = grown(c.features * rows.sqrt());
         let asked = common.fixed_features;
+        let grows = !classes && asked.is_none() && !matches!(settings.spectrum, SpectrumMode::Learned);
         let (learned, features) = match (settings.spectrum, asked) {
             (SpectrumMode::Fixed, asked) => (0, asked.unwrap_or(many)),
             (SpectrumMode::Learned, asked) => (asked.unwrap_or(few), asked.unwrap_or(few)),
@@ -98,11 +99,7 @@ impl Sizes {
             searched: (if classes { few.div_ceil(2) } else { many.div_ceil(4) }).min(asked.unwrap_or(many)),
             learned,
             features,
-            most: match (settings.spectrum, asked) {
-                (SpectrumMode::Learned, _) | (_, Some(_)) => features,
-                _ if classes => features,
-                _ => grown(c.most_features).max(features),
-            },
+            most: if grows { grown(c.most_features).max(features) } else { features },
             finest: if classes { 1.0 } else { c.finest as f32 },
             steps: settings.steps,
             columns: columns as f64,
