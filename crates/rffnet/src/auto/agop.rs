@@ -65,30 +65,29 @@ impl Fitter<'_> {
     /// it. More columns than features would make outer products cost more than the Gram matrix.
     pub(super) fn metric(&self, found: &ScaledFeatures, monitor: &mut Monitor<'_>) -> (Metric, f64) {
         monitor.stage("AGOP metric", 0.0);
-        let map = &found.map;
+        let (problem, map) = (self.training.problem, &found.map);
         let columns = map.support.len();
         let drawn = self.draw(map.features(), &map.support, 0);
-        let mut solve = |metric: &Metric, alpha| {
-            let solved = self.solve(metric.apply(drawn.clone()), alpha, self.range(), monitor);
-            let late = monitor.stopped();
-            (solved.losses(), solved, late)
+        let solve = |metric: &Metric, alpha, monitor: &mut Monitor<'_>| {
+            let solved = self.solve(metric.apply(drawn.clone()), Some(alpha), monitor);
+            (solved.losses(), solved)
         };
         let mut metric = Metric::Diagonal(found.theta.clone());
-        let mut at = solve(&metric, self.alpha());
+        let (mut losses, mut solved) = solve(&metric, self.alpha(), monitor);
         for _ in 0..self.sizes.constants.agop_rounds as usize {
-            if at.2 || !(2..=map.features()).contains(&columns) || self.sizes.learned == 0 {
+            if monitor.stopped() || !(2..=map.features()).contains(&columns) || self.sizes.learned == 0 {
                 break;
             }
-            let agop =
-                self.training.problem.backend.agop(self.training.problem, at.1.network(), &self.split.train);
-            let Some(next_metric) = Metric::new(&agop, columns, metric.size()) else { break };
-            let next = solve(&next_metric, at.1.alpha);
-            if !self.better(&next.0, &at.0) {
+            let agop = problem.backend.agop(problem, solved.network(), &self.split.train);
+            let Some(next) = Metric::new(&agop, columns, metric.size()) else { break };
+            let candidate = solve(&next, solved.alpha, monitor);
+            if !self.better(&candidate.0, &losses) {
                 break;
             }
-            (metric, at) = (next_metric, next);
+            metric = next;
+            (losses, solved) = candidate;
         }
-        (metric, at.1.alpha)
+        (metric, solved.alpha)
     }
 }
 

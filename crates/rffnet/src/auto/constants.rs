@@ -1,6 +1,7 @@
 //! Every number that decides something in the default algorithm, in one table. `--recipe NAME=VALUE,...` changes them, which is
 //! how `benchmarks/suite` measures what each is worth; docs/method.md has the results.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,21 +18,13 @@ macro_rules! constants {
             $($(#[doc = $doc])+ pub(crate) $name: f64,)+
         }
 
-        impl Default for Constants {
-            fn default() -> Self {
-                Self { $($name: $value,)+ }
-            }
-        }
-
         /// Name, default and meaning of each constant of the default algorithm.
         pub const CONSTANTS: &[(&str, f64, &str)] = &[$((stringify!($name), $value, concat!($($doc),+)),)+];
 
         impl Constants {
-            fn set(&mut self, name: &str, value: f64) {
-                match name {
-                    $(stringify!($name) => self.$name = value,)+
-                    _ => unreachable!("names are checked when they are read"),
-                }
+            /// What `value` makes of their names and defaults.
+            fn new(value: impl Fn(&str, f64) -> f64) -> Self {
+                Self { $($name: value(stringify!($name), $value),)+ }
             }
         }
     };
@@ -87,10 +80,10 @@ constants! {
 pub struct Recipe(String);
 
 impl Recipe {
+    /// All constants, those that are not named with their defaults.
     pub(crate) fn constants(&self) -> Constants {
-        let mut constants = Constants::default();
-        self.0.split(',').filter_map(change).for_each(|(name, value)| constants.set(&name, value));
-        constants
+        let changes: HashMap<String, f64> = self.0.split(',').filter_map(change).collect();
+        Constants::new(|name, default| changes.get(name).copied().unwrap_or(default))
     }
 }
 
@@ -131,7 +124,7 @@ mod tests {
         assert_eq!(recipe.to_string(), "members=2,agop_rounds=1");
         let constants = recipe.constants();
         assert_eq!((constants.members, constants.agop_rounds), (2.0, 1.0));
-        assert_eq!(constants.features, Constants::default().features);
+        assert_eq!(constants.features, Recipe::default().constants().features);
         for wrong in ["", "members", "members=x", "member=2", "members=-1", "members=inf"] {
             let error = wrong.parse::<Recipe>().expect_err(wrong).to_string();
             assert!(error.contains("NAME=NUMBER with NAME one of quick "), "{error}");

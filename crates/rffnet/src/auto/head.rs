@@ -2,9 +2,9 @@
 
 use super::Fitter;
 use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
-use crate::problem::Problem;
 use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
+use crate::training::Training;
 
 /// Features and their head on the training rows.
 pub(super) struct Solved<'a> {
@@ -14,8 +14,7 @@ pub(super) struct Solved<'a> {
     /// On the validation rows; on the training rows where there are none.
     pub(super) loss: f64,
     reduced: Reduced<'a>,
-    problem: &'a Problem<'a>,
-    judged_on: &'a [usize],
+    fitter: &'a Fitter<'a>,
 }
 
 impl Solved<'_> {
@@ -25,31 +24,33 @@ impl Solved<'_> {
 
     /// The loss of every row that is judged on.
     pub(super) fn losses(&self) -> Vec<f64> {
-        self.problem.row_losses(self.network(), self.judged_on)
+        let Fitter { training, split, .. } = self.fitter;
+        training.problem.row_losses(self.network(), split.judged_on())
+    }
+
+    /// The same head on all rows that the member gets.
+    pub(super) fn on_more(self, rows: &[usize], monitor: &mut Monitor<'_>) -> (FeatureMap, Weights) {
+        let Fitter { sizes, split, .. } = self.fitter;
+        let features = self.features;
+        monitor.count(sizes.evaluation(rows.len() - split.train.len(), features.map.features()));
+        let weights = self.reduced.on_more(rows, &features).penalised(&features, self.alpha);
+        (features.map, weights)
     }
 }
 
 impl Fitter<'_> {
-    /// The penalties to choose from, if there is something to choose by: few validation rows cannot tell weak ones apart.
-    pub(super) fn range(&self) -> Option<(f64, f64)> {
-        let (common, constants) = (self.training.common, &self.sizes.constants);
-        let weakest = constants.weakest / self.split.validation.len() as f64;
-        let chosen = common.fixed_alpha.is_none() && self.validates();
-        chosen.then_some((weakest.min(self.alpha()), constants.strongest))
-    }
-
-    /// The head on the training rows with the penalty chosen on validation around `alpha`, if there is a range to choose from;
-    /// else with `alpha`.
+    /// The head on the training rows: with the penalty chosen around this one, if there is something to choose by; `None` for
+    /// the penalty while relevances are found.
     pub(super) fn solve(
         &self,
         features: ScaledFeatures,
-        alpha: f64,
-        range: Option<(f64, f64)>,
+        around: Option<f64>,
         monitor: &mut Monitor<'_>,
     ) -> Solved<'_> {
-        let (problem, split) = (self.training.problem, &self.split);
-        monitor.count(self.sizes.evaluation(split.train.len(), features.map.features()));
-        let settings = HeadSettings { alpha, linear: self.training.common.linear.into() };
+        let Self { training: Training { problem, common, .. }, split, sizes, .. } = self;
+        monitor.count(sizes.evaluation(split.train.len(), features.map.features()));
+        let alpha = around.unwrap_or(self.alpha());
+        let settings = HeadSettings { alpha, linear: common.linear.into() };
         let mut reduced = Reduced::new(problem, &split.train, settings);
         let mut best: Option<(f64, f64, Weights)> = None;
         // Whether the loss falls.
@@ -65,26 +66,15 @@ impl Fitter<'_> {
             }
             lower && loss.is_finite()
         };
-        if lower(alpha)
-            && let Some(range) = range
-        {
-            walk(alpha, range, self.sizes.constants.alpha_step, lower);
+        let chooses = around.is_some() && common.fixed_alpha.is_none() && self.validates();
+        if lower(alpha) && chooses {
+            // Few validation rows cannot tell weak penalties apart.
+            let weakest = sizes.constants.weakest / split.validation.len() as f64;
+            let range = (weakest.min(self.alpha()), sizes.constants.strongest);
+            walk(alpha, range, sizes.constants.alpha_step, lower);
         }
         let (loss, alpha, weights) = best.expect("the first one is taken");
-        Solved { features, weights, alpha, loss, reduced, problem, judged_on: split.judged_on() }
-    }
-
-    /// The same head on all rows that the member gets.
-    pub(super) fn finish(
-        &self,
-        solved: Solved<'_>,
-        rows: &[usize],
-        monitor: &mut Monitor<'_>,
-    ) -> (FeatureMap, Weights) {
-        let Solved { features, alpha, reduced, .. } = solved;
-        monitor.count(self.sizes.evaluation(rows.len() - self.split.train.len(), features.map.features()));
-        let weights = reduced.on_more(rows, &features).penalised(&features, alpha);
-        (features.map, weights)
+        Solved { features, weights, alpha, loss, reduced, fitter: self }
     }
 }
 

@@ -15,10 +15,10 @@ pub(super) struct Member<'a> {
     pub(super) features: ScaledFeatures,
     /// Features whose frequencies were learned.
     pub(super) learned: usize,
-    /// The penalty that the head begins with.
-    alpha: f64,
+    /// The penalty that the head begins with and, once it is solved, its own.
+    pub(super) alpha: f64,
     /// Of the random frequencies.
-    metric: Metric,
+    pub(super) metric: Metric,
 }
 
 impl<'a> Member<'a> {
@@ -61,43 +61,31 @@ impl<'a> Member<'a> {
 
     /// The loss of every validation row with these features.
     pub(super) fn losses(&self, features: ScaledFeatures, monitor: &mut Monitor<'_>) -> Vec<f64> {
-        let fitter = &self.fitter;
-        fitter.solve(features, self.alpha, fitter.range(), monitor).losses()
+        self.fitter.solve(features, Some(self.alpha), monitor).losses()
     }
 
-    /// The head, at last on the rows of the `at`-th of so many members.
-    pub(super) fn finish(self, (at, members): (usize, usize), monitor: &mut Monitor<'_>) -> Finished {
-        let Self { fitter, features, learned, alpha, metric } = self;
+    /// The head, at last on the rows of its place among so many members.
+    pub(super) fn finish(self, place: (usize, usize), monitor: &mut Monitor<'_>) -> Finished<'a> {
+        let fitter = &self.fitter;
         monitor.stage("head", fitter.sizes.heads());
-        let solved = fitter.solve(features, alpha, fitter.range(), monitor);
+        let solved = fitter.solve(self.features.clone(), Some(self.alpha), monitor);
         let constant = fitter.training.constant_weights(&solved.features.map);
         let constant = Network::new(&solved.features.map, &constant);
         let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());
-        Finished {
-            number: fitter.number,
-            learned,
-            agop: metric.is_full(),
-            alpha: solved.alpha,
-            loss: solved.loss,
-            baseline: problem.mean_loss(constant, rows),
-            beats_constant: beats_constant(problem, solved.network(), constant, rows),
-            validation_rows: fitter.split.validation.len(),
-            network: fitter.finish(solved, &fitter.head_rows((at, members)), monitor),
-        }
+        let (alpha, loss, baseline) = (solved.alpha, solved.loss, problem.mean_loss(constant, rows));
+        let beats_constant = beats_constant(problem, solved.network(), constant, rows);
+        let network = solved.on_more(&fitter.head_rows(place), monitor);
+        Finished { member: Self { alpha, ..self }, network, loss, baseline, beats_constant }
     }
 }
 
-/// A member and how it was found; the losses are on its validation rows.
-pub(super) struct Finished {
-    pub(super) number: usize,
+/// A member with its head; the losses are on its validation rows.
+pub(super) struct Finished<'a> {
+    pub(super) member: Member<'a>,
     pub(super) network: (FeatureMap, Weights),
-    pub(super) learned: usize,
-    pub(super) agop: bool,
-    pub(super) alpha: f64,
     pub(super) loss: f64,
     pub(super) baseline: f64,
     pub(super) beats_constant: bool,
-    pub(super) validation_rows: usize,
 }
 
 impl Fitter<'_> {

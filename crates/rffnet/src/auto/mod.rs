@@ -22,6 +22,7 @@ pub(crate) mod outline;
 mod search;
 pub(crate) mod sizes;
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use crate::Matrix;
@@ -48,12 +49,9 @@ pub(crate) fn train(
     let shape = (rows.len(), training.support().len());
     let sizes = |most| Sizes::new(common, settings, shape, problem.outputs, most);
     let whole = sizes(f64::INFINITY);
-    let (sizes, end) = budget.map_or((whole.clone(), None), |seconds| {
-        let rate = outline::rate();
-        let sizes = sizes(seconds * rate);
-        let heads = sizes.members as f64 * sizes.heads() / rate;
-        (sizes, Some(seconds - heads))
-    });
+    let timed = budget.map(|seconds| (seconds, outline::rate()));
+    let sizes = timed.map_or(whole.clone(), |(seconds, rate)| sizes(seconds * rate));
+    let end = timed.map(|(seconds, rate)| seconds - sizes.members as f64 * sizes.heads() / rate);
     let shared = Shared::new(end, sizes.work(), problem.unit);
     if sizes != whole {
         shared.cut();
@@ -63,8 +61,9 @@ pub(crate) fn train(
     let robust = statistics.robust(tails, problem.columns.x, rows, |i| problem.weight(i));
     let standardised = standardised_is_better(statistics, &robust, training, &sizes, &mut monitor);
     let columns = if standardised { statistics } else { &robust };
-    let members = columns.transformed(training, |training| ensemble(training, &sizes, &mut monitor));
-    let trained = trained(members, &training, &columns.transforms, shared);
+    let trained = columns.transformed(training, |training| {
+        trained(ensemble(training, &sizes, &mut monitor), &columns.transforms, &shared)
+    });
     (columns.transforms.clip(&columns.low, &columns.range), trained)
 }
 
@@ -76,43 +75,36 @@ fn standardised_is_better(
     sizes: &Sizes,
     monitor: &mut Monitor<'_>,
 ) -> bool {
-    if robust.transforms.is_plain() {
+    let judge = Fitter::new(training, sizes, 0);
+    if robust.transforms.is_plain() || !judge.validates() {
         return false;
     }
-    let losses = |columns: &ColumnStatistics, monitor: &mut Monitor<'_>| {
+    let losses = side_by_side([plain, robust].into_iter(), 2, monitor, |columns, monitor| {
         columns.transformed(training, |training| {
             let fitter = Fitter::new(training, sizes, 0);
-            let start = fitter.start(monitor);
-            fitter.solve(start, fitter.alpha(), fitter.range(), monitor).losses()
+            fitter.solve(fitter.start(monitor), Some(fitter.alpha()), monitor).losses()
         })
-    };
-    let judge = Fitter::new(training, sizes, 0);
-    judge.validates() && {
-        let losses = side_by_side([plain, robust].into_iter(), 2, monitor, losses);
-        judge.better(&losses[0], &losses[1])
-    }
+    });
+    judge.better(&losses[0], &losses[1])
 }
 
 impl ColumnStatistics {
-    /// Calls `work` with the columns transformed: as a copy while it lasts, unless they are only standardised.
+    /// Calls `work` with the columns transformed: as a copy while it lasts, unless they are only standardised, which is done
+    /// whenever they are read.
     fn transformed<T>(&self, training: Training<'_>, work: impl FnOnce(Training<'_>) -> T) -> T {
-        let (own, identity) = (training.problem, Transforms::identity(self.range.len()));
-        let x = own.columns.x;
-        let copy = (!self.transforms.is_plain()).then(|| self.transforms.applied(x));
-        let columns = match &copy {
-            Some(copy) => {
-                let x = Matrix::new(copy, x.rows(), x.columns()).expect("as many cells as before");
-                Columns { x, transforms: &identity }
-            }
-            None => Columns { x, transforms: &self.transforms },
-        };
-        let problem = Problem { columns, ..own.clone() };
-        work(Training { problem: &problem, range: &self.range, ..training })
+        if self.transforms.is_plain() {
+            return work(training);
+        }
+        let x = training.problem.columns.x;
+        let (copy, identity) = (self.transforms.applied(x), Transforms::identity(x.columns()));
+        let x = Matrix::new(&copy, x.rows(), x.columns()).expect("as many cells as before");
+        let problem = Problem { columns: Columns { x, transforms: &identity }, ..training.problem.clone() };
+        work(Training { problem: &problem, ..training })
     }
 }
 
 /// The members, with a share of the rows for the head of each: what they learn, and then their heads.
-fn ensemble(training: Training<'_>, sizes: &Sizes, monitor: &mut Monitor<'_>) -> Vec<Finished> {
+fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<'_>) -> Vec<Finished<'a>> {
     let learned = side_by_side(0..sizes.members, sizes.members, monitor, |number, monitor| {
         Member::learn(Fitter::new(training, sizes, number), monitor)
     });
@@ -162,62 +154,55 @@ fn side_by_side<I, T: Send>(
     work: impl Fn(I, &mut Monitor<'_>) -> T + Sync,
 ) -> Vec<T> {
     let (threads, shared) = (most.min(rayon::current_num_threads()), monitor.shared);
-    let (items, done) = (Mutex::new(items.enumerate()), Mutex::new(Vec::new()));
+    let (items, done) = (Mutex::new(items.enumerate()), Mutex::new(BTreeMap::new()));
     let work = |monitor: &mut Monitor<'_>| {
         let next = || items.lock().expect("no thread panics").next();
         while let Some((at, item)) = next() {
             let result = work(item, monitor);
-            done.lock().expect("no thread panics").push((at, result));
+            done.lock().expect("no thread panics").insert(at, result);
         }
     };
     rayon::in_place_scope(|scope| {
         (1..threads).for_each(|_| scope.spawn(|_| work(&mut Monitor::new(shared, None))));
         work(monitor);
     });
-    let mut done = done.into_inner().expect("no thread panics");
-    done.sort_by_key(|entry| entry.0);
-    done.into_iter().map(|(_, result)| result).collect()
+    done.into_inner().expect("no thread panics").into_values().collect()
 }
 
 /// The members as one model; its losses are their means.
-fn trained(
-    members: Vec<Finished>,
-    training: &Training<'_>,
-    transforms: &Transforms,
-    shared: Shared,
-) -> Trained {
-    let mean = |of: fn(&Finished) -> f64| {
-        training.problem.unit * members.iter().map(of).sum::<f64>() / members.len() as f64
+fn trained(members: Vec<Finished<'_>>, transforms: &Transforms, shared: &Shared) -> Trained {
+    let first = &members[0].member.fitter;
+    let mean = |of: fn(&Finished<'_>) -> f64| {
+        first.training.problem.unit * members.iter().map(of).sum::<f64>() / members.len() as f64
     };
-    let stopped = shared.reason().unwrap_or(Stopped::Converged);
-    let steps = shared.steps(members.iter().map(|member| member.number));
+    let steps = shared.steps(members.iter().map(|finished| finished.member.fitter.number));
     Trained {
-        stopped,
+        stopped: shared.reason().unwrap_or(Stopped::Converged),
         epochs: steps.len(),
         best_epoch: steps.len(),
         loss: mean(|member| member.loss),
         baseline: mean(|member| member.baseline),
         beats_constant: members.iter().any(|member| member.beats_constant),
-        validation_rows: members[0].validation_rows,
-        chosen: chosen(&members, training, transforms),
+        validation_rows: first.split.validation.len(),
+        chosen: chosen(&members, transforms),
         history: History::of(&steps),
         members: members.into_iter().map(|member| member.network).collect(),
     }
 }
 
 /// One line for people: sizes from the data's shape, the rest chosen on validation.
-fn chosen(members: &[Finished], training: &Training<'_>, transforms: &Transforms) -> String {
-    let first = &members[0];
+fn chosen(members: &[Finished<'_>], transforms: &Transforms) -> String {
+    let Finished { member: first, network: (map, _), .. } = &members[0];
+    let training = first.fitter.training;
     let ensemble = match members.len() {
         1 => "single model".into(),
         many => format!("ensemble of {many} members"),
     };
-    let map = &first.network.0;
     let (features, kept, columns) = (map.features(), map.support.len(), training.range.len());
     let random = features - first.learned;
     let encoded = if columns == training.table_columns { "" } else { " encoded" };
-    let agop = if first.agop { ", AGOP metric" } else { "" };
-    let alphas = members.iter().map(|member| member.alpha);
+    let agop = if first.metric.is_full() { ", AGOP metric" } else { "" };
+    let alphas = members.iter().map(|finished| finished.member.alpha);
     let (least, most) = alphas.fold((f64::INFINITY, 0.0), |(least, most), a| (a.min(least), a.max(most)));
     let alpha = if least < most { format!("{least:.0e} to {most:.0e}") } else { format!("{most:.0e}") };
     let transforms = transforms.describe();

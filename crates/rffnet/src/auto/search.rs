@@ -30,7 +30,7 @@ impl Fitter<'_> {
             if monitor.stopped() {
                 break;
             }
-            let solved = self.solve(features.clone(), self.alpha(), None, monitor);
+            let solved = self.solve(features.clone(), None, monitor);
             let map = &features.map;
             let without_linear = Weights { linear: Vec::new(), ..solved.weights };
             let network = [Network::new(map, &without_linear)];
@@ -55,8 +55,7 @@ impl Fitter<'_> {
         let largest = all.theta.iter().fold(0.0, |m: f32, t| m.max(t.abs()));
         let least = self.sizes.constants.drop_below.min(1.0) as f32 * largest;
         let fewer = all.keep(|_, theta| theta.abs() >= least);
-        let mut losses =
-            |features: &ScaledFeatures| self.solve(features.clone(), self.alpha(), None, monitor).losses();
+        let mut losses = |features: &ScaledFeatures| self.solve(features.clone(), None, monitor).losses();
         let idle = fewer.theta.len() < all.theta.len();
         if idle && self.better(&losses(&all), &losses(&fewer)) { all } else { fewer }
     }

@@ -48,64 +48,52 @@ impl Sizes {
     pub(crate) fn new(
         common: &Common,
         settings: &VarPro,
-        (rows, columns): (usize, usize),
+        (all, columns): (usize, usize),
         outputs: usize,
         most: f64,
     ) -> Self {
-        let constants = settings.recipe.clone().unwrap_or_default().constants();
+        let c = settings.recipe.clone().unwrap_or_default().constants();
         let mut effort = match settings.effort {
-            Effort::Quick => constants.quick,
+            Effort::Quick => c.quick,
             Effort::Normal => 1.0,
-            Effort::Thorough => constants.thorough,
+            Effort::Thorough => c.thorough,
         };
+        let (classes, asked) = (common.loss.is_classification(), common.fixed_features);
+        let grows = !classes && asked.is_none() && !matches!(settings.spectrum, SpectrumMode::Learned);
         loop {
-            let sizes = Self::of(common, settings, &constants, [rows, columns, outputs], effort);
+            // Members and rows grow with the root of the effort, features with its fourth root.
+            let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
+            let rows = (c.rows * effort.sqrt()).ceil().min(all as f64).max(1.0);
+            let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(rows).max(1.0) as usize;
+            // A class tells less than a number: learning many frequencies from classes would learn noise.
+            let few = if classes { c.class_learned * rows.cbrt() } else { c.learned * rows.cbrt().powi(2) };
+            let (few, many) = (grown(few), grown(c.features * rows.sqrt()));
+            let searched = if classes { few.div_ceil(2) } else { many.div_ceil(4) };
+            let (learned, features) = match settings.spectrum {
+                SpectrumMode::Fixed => (0, asked.unwrap_or(many)),
+                SpectrumMode::Learned => (asked.unwrap_or(few), asked.unwrap_or(few)),
+                SpectrumMode::Auto => asked.map_or((few, many.max(few)), |asked| (asked / 2, asked)),
+            };
+            let sizes = Self {
+                constants: c.clone(),
+                members,
+                rows: rows as usize,
+                head_rows: (rows as usize).max(all.div_ceil(members)),
+                searched: searched.min(asked.unwrap_or(many)),
+                learned,
+                features,
+                most: if grows { grown(c.most_features).max(features) } else { features },
+                finest: if classes { 1.0 } else { c.finest as f32 },
+                steps: settings.steps,
+                columns: columns as f64,
+                outputs: outputs as f64,
+                classes,
+                linear: common.linear,
+            };
             if sizes.work() <= most || effort < f64::EPSILON {
                 return sizes;
             }
             effort *= SHRINK;
-        }
-    }
-
-    /// Members and rows grow with the root of the effort, features with its fourth root.
-    fn of(
-        common: &Common,
-        settings: &VarPro,
-        constants: &Constants,
-        [all, columns, outputs]: [usize; 3],
-        effort: f64,
-    ) -> Self {
-        let (c, classes) = (constants, common.loss.is_classification());
-        let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
-        let rows = (c.rows * effort.sqrt()).ceil().min(all as f64).max(1.0);
-        let grown = |features: f64| (features * effort.powf(0.25)).ceil().min(rows).max(1.0) as usize;
-        // A class tells less than a number: learning many frequencies from classes would learn noise.
-        let few =
-            grown(if classes { c.class_learned * rows.cbrt() } else { c.learned * rows.cbrt().powi(2) });
-        let many = grown(c.features * rows.sqrt());
-        let asked = common.fixed_features;
-        let grows = !classes && asked.is_none() && !matches!(settings.spectrum, SpectrumMode::Learned);
-        let (learned, features) = match (settings.spectrum, asked) {
-            (SpectrumMode::Fixed, asked) => (0, asked.unwrap_or(many)),
-            (SpectrumMode::Learned, asked) => (asked.unwrap_or(few), asked.unwrap_or(few)),
-            (SpectrumMode::Auto, None) => (few, many.max(few)),
-            (SpectrumMode::Auto, Some(asked)) => (asked / 2, asked),
-        };
-        Self {
-            constants: c.clone(),
-            members,
-            rows: rows as usize,
-            head_rows: (rows as usize).max(all.div_ceil(members)),
-            searched: (if classes { few.div_ceil(2) } else { many.div_ceil(4) }).min(asked.unwrap_or(many)),
-            learned,
-            features,
-            most: if grows { grown(c.most_features).max(features) } else { features },
-            finest: if classes { 1.0 } else { c.finest as f32 },
-            steps: settings.steps,
-            columns: columns as f64,
-            outputs: outputs as f64,
-            classes,
-            linear: common.linear,
         }
     }
 

@@ -61,9 +61,9 @@ impl Shared {
         late || self.interrupted.load(Relaxed)
     }
 
-    /// The steps of these members, one member after the other, whichever threads made them.
-    pub(crate) fn steps(self, members: impl Iterator<Item = usize>) -> Vec<(EpochLoss, Vec<f32>)> {
-        let mut steps = self.steps.into_inner().expect("no thread panics");
+    /// Takes the steps of these members, one member after the other, whichever threads made them.
+    pub(crate) fn steps(&self, members: impl Iterator<Item = usize>) -> Vec<(EpochLoss, Vec<f32>)> {
+        let mut steps = std::mem::take(&mut *self.steps.lock().expect("no thread panics"));
         let members: Vec<usize> = members.collect();
         steps.retain(|step| members.contains(&step.0));
         steps.sort_by_key(|step| step.0);

@@ -26,8 +26,7 @@ impl ColumnStatistics {
         let find = |j| {
             self.find(j, tails, x, rows, &weight).unwrap_or((self.transforms.columns()[j], self.range[j]))
         };
-        let found: Vec<(ColumnTransform, f32)> = (0..x.columns()).into_par_iter().map(find).collect();
-        let (transforms, range) = found.into_iter().unzip();
+        let (transforms, range) = (0..x.columns()).into_par_iter().map(find).unzip();
         Self { transforms: Transforms::new(transforms), low: self.low.clone(), range }
     }
 
@@ -68,17 +67,13 @@ impl ColumnStatistics {
         let (centre, unit) = if long { (median, spread) } else { (0.0, 1.0) };
         let soft_clip = long.then_some((1.0 / (clip * clip)) as f32);
         let range = if long { 2.0 * clip } else { after(highest) - after(lowest) } as f32;
-        let transform = match power {
-            Some(power) => {
-                let centre = (power.centre as f64 + centre / power.inverse as f64) as f32;
-                let inverse = (power.inverse as f64 / unit) as f32;
-                ColumnTransform { power: Some(YeoJohnson { centre, inverse, ..power }), soft_clip, ..plain }
-            }
-            None => {
-                let mean = (mean as f64 + centre / inverse as f64) as f32;
-                ColumnTransform { mean, inverse: (inverse as f64 / unit) as f32, soft_clip, ..plain }
-            }
+        let mut transform = ColumnTransform { power, soft_clip, ..plain };
+        let (at, inverse) = match &mut transform.power {
+            Some(power) => (&mut power.centre, &mut power.inverse),
+            None => (&mut transform.mean, &mut transform.inverse),
         };
+        *at = (*at as f64 + centre / *inverse as f64) as f32;
+        *inverse = (*inverse as f64 / unit) as f32;
         let positive = [transform.inverse, range].iter().all(|v| *v > 0.0 && v.is_finite());
         (positive && transform.is_sound()).then_some((transform, range))
     }
@@ -97,13 +92,11 @@ fn sample(rows: &[usize], most: usize) -> impl Iterator<Item = usize> {
 fn quantile(sorted: &[(f32, f64)], share: f64) -> f32 {
     let total: f64 = sorted.iter().map(|c| c.1).sum();
     let mut below = 0.0;
-    for &(value, weight) in sorted {
+    let reached = sorted.iter().find(|(_, weight)| {
         below += weight;
-        if below >= share * total {
-            return value;
-        }
-    }
-    sorted.last().map_or(0.0, |c| c.0)
+        below >= share * total
+    });
+    reached.or(sorted.last()).map_or(0.0, |c| c.0)
 }
 
 #[cfg(test)]
