@@ -5,7 +5,7 @@ use std::fmt;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-use rffnet::{Group, LossKind, PARAMETERS, Parameter, Params, Recipe, ValueKind};
+use rffnet::{Group, LossKind, PARAMETERS, Parameter, Params, Partitions, Recipe, ValueKind};
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use crate::values;
@@ -52,6 +52,9 @@ fn flag(parameter: &'static Parameter) -> Arg {
         }
         ValueKind::Switch => {
             arg.value_name("BOOL").value_parser(PossibleValuesParser::new(["true", "false"]))
+        }
+        ValueKind::Partitions => {
+            arg.value_name("auto|none|N").value_parser(text(|text: &str| text.parse::<Partitions>()))
         }
         ValueKind::Recipe => {
             arg.value_name("CONSTANT=VALUE,...").value_parser(text(|text: &str| text.parse::<Recipe>()))

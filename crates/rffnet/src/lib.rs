@@ -113,8 +113,8 @@ pub use loss::{ExactHead, Link, Loss, LossKind, LossRows};
 pub use model::file::write_file;
 pub use model::{MemberTensors, Metadata, Model, Summary, Task, Tensor, TensorValues};
 pub use params::{
-    ClassWeight, Common, Descent, Effort, Group, Init, Method, Missing, PARAMETERS, Parameter, Params, Plan,
-    Preset, Schedule, Shape, SolverKind, SpectrumMode, ValueKind, VarPro,
+    ClassWeight, Common, Descent, Effort, Group, Init, Method, Missing, PARAMETERS, Parameter, Params,
+    Partitions, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode, ValueKind, VarPro,
 };
 pub use penalty::{Penalty, PenaltyKind};
 pub use rows::{Matrix, Rows};

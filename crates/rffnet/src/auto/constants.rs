@@ -36,7 +36,7 @@ constants! {
     /// Effort of `thorough`.
     thorough = 5.0;
     /// Members of the ensemble, times the root of the effort.
-    members = 8.0;
+    members = 6.0;
     /// Rows that everything but the last head is found on, at most, times the root of the effort.
     rows = 20000.0;
     /// Features of a member, times the root of those rows.
@@ -49,8 +49,6 @@ constants! {
     class_learned = 8.0;
     /// The penalty while relevances are found.
     alpha = 1e-3;
-    /// The factor between neighbouring penalties of a head.
-    alpha_step = 3.16;
     /// The strongest penalty of a head.
     strongest = 10.0;
     /// The weakest penalty of a head, times the number of validation rows.
@@ -60,11 +58,13 @@ constants! {
     /// Standard errors by which a candidate must lower the validation loss of a simpler one.
     judge_errors = 0.5;
     /// L-BFGS steps without a better validation loss that end a stage.
-    patience = 5.0;
+    patience = 3.0;
     /// Columns whose relevance is below this share of the largest are dropped, unless all are better.
     drop_below = 0.05;
     /// Rounds of the AGOP metric, at most; 0 for none.
     agop_rounds = 6.0;
+    /// Partitions of a member, times the root of those rows; 0 for none.
+    partitions = 3.0;
     /// How much finer than the metric's length scale the finest features of a regression are.
     finest = 4.0;
     /// Deviations from the median, as the quartiles have them, beyond which a column's tails are long.

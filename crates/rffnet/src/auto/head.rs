@@ -6,6 +6,9 @@ use crate::solver::monitor::Monitor;
 use crate::solver::reduced::{HeadSettings, Reduced};
 use crate::training::Training;
 
+/// The factor between neighbouring penalties.
+const ALPHA_STEP: f64 = 3.16;
+
 /// Features and their head on the training rows.
 pub(super) struct Solved<'a> {
     pub(super) features: ScaledFeatures,
@@ -13,11 +16,22 @@ pub(super) struct Solved<'a> {
     pub(super) alpha: f64,
     /// On the validation rows; on the training rows where there are none.
     pub(super) loss: f64,
-    reduced: Reduced<'a>,
-    fitter: &'a Fitter<'a>,
+    pub(super) reduced: Reduced<'a>,
+    pub(super) fitter: &'a Fitter<'a>,
 }
 
 impl Solved<'_> {
+    /// The head of the cosines alone.
+    pub(super) fn without_partitions(self) -> Self {
+        let mut features = self.features;
+        features.map.partitions = None;
+        let mut reduced = self.reduced.without_partitions();
+        let weights = reduced.penalised(&features, self.alpha);
+        let Fitter { training, split, .. } = self.fitter;
+        let loss = training.problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
+        Self { features, weights, loss, reduced, ..self }
+    }
+
     pub(super) fn network(&self) -> Network<'_> {
         Network::new(&self.features.map, &self.weights)
     }
@@ -52,29 +66,44 @@ impl Fitter<'_> {
         let alpha = around.unwrap_or(self.alpha());
         let settings = HeadSettings { alpha, linear: common.linear.into() };
         let mut reduced = Reduced::new(problem, &split.train, settings);
+        let chooses = around.is_some() && common.fixed_alpha.is_none() && self.validates();
+        let (loss, alpha, weights) = self.choose(alpha, ALPHA_STEP, chooses, monitor, |alpha| {
+            let weights = reduced.penalised(&features, alpha);
+            let loss = problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
+            (loss, alpha, weights)
+        });
+        Solved { features, weights, alpha, loss, reduced, fitter: self }
+    }
+
+    /// Of the penalties around this one, if there is something to choose by, that which `solve` finds the smallest loss with.
+    pub(super) fn choose(
+        &self,
+        around: f64,
+        step: f64,
+        chooses: bool,
+        monitor: &mut Monitor<'_>,
+        mut solve: impl FnMut(f64) -> (f64, f64, Weights),
+    ) -> (f64, f64, Weights) {
         let mut best: Option<(f64, f64, Weights)> = None;
         // Whether the loss falls.
         let mut lower = |alpha: f64| {
             if best.is_some() && monitor.stopped() {
                 return false;
             }
-            let weights = reduced.penalised(&features, alpha);
-            let loss = problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
+            let solved = solve(alpha);
+            let loss = solved.0;
             let lower = best.as_ref().is_none_or(|b| loss < b.0);
             if lower {
-                best = Some((loss, alpha, weights));
+                best = Some(solved);
             }
             lower && loss.is_finite()
         };
-        let chooses = around.is_some() && common.fixed_alpha.is_none() && self.validates();
-        if lower(alpha) && chooses {
+        if lower(around) && chooses {
             // Few validation rows cannot tell weak penalties apart.
-            let weakest = sizes.constants.weakest / split.validation.len() as f64;
-            let range = (weakest.min(self.alpha()), sizes.constants.strongest);
-            walk(alpha, range, sizes.constants.alpha_step, lower);
+            let weakest = self.sizes.constants.weakest / self.split.validation.len() as f64;
+            walk(around, (weakest.min(self.alpha()), self.sizes.constants.strongest), step, lower);
         }
-        let (loss, alpha, weights) = best.expect("the first one is taken");
-        Solved { features, weights, alpha, loss, reduced, fitter: self }
+        best.expect("the first one is taken")
     }
 }
 

@@ -69,6 +69,7 @@ impl<'a> Member<'a> {
         let fitter = &self.fitter;
         monitor.stage("head", fitter.sizes.heads());
         let solved = fitter.solve(self.features.clone(), Some(self.alpha), monitor);
+        let solved = fitter.with_partitions(solved, monitor);
         let constant = fitter.training.constant_weights(&solved.features.map);
         let constant = Network::new(&solved.features.map, &constant);
         let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());

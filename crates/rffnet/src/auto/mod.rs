@@ -8,7 +8,9 @@
 //! 2. **AGOP metric** (`agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, if that is better;
 //! 3. **learned frequencies** (`member.rs`): some frequencies are learned by L-BFGS, random ones stand beside them, down to
 //!    finer length scales; for a regression more of those, for as long as that is better for half the members (`grow`);
-//! 4. **head** (`head.rs`): the penalty is chosen on validation, and the head is solved once more, on all rows.
+//! 4. **head** (`head.rs`): the penalty is chosen on validation;
+//! 5. **partitions** (`partitions.rs`): cells of the rows stand beside the cosines in one head, if that is better. The head is
+//!    solved once more, on all rows.
 //!
 //! *Better* has one meaning: the validation loss is lower than the simpler candidate's by half a standard error of the
 //! difference, row by row (`Fitter::better`). Sizes come from `sizes.rs`, every other number from `constants.rs`.
@@ -19,6 +21,7 @@ mod fitter;
 mod head;
 mod member;
 pub(crate) mod outline;
+mod partitions;
 mod search;
 pub(crate) mod sizes;
 
@@ -206,6 +209,16 @@ fn chosen(members: &[Finished<'_>], transforms: &Transforms) -> String {
     let (least, most) = alphas.fold((f64::INFINITY, 0.0), |(least, most), a| (a.min(least), a.max(most)));
     let alpha = if least < most { format!("{least:.0e} to {most:.0e}") } else { format!("{most:.0e}") };
     let transforms = transforms.describe();
+    let of = |finished: &Finished<'_>| finished.network.0.partitions.as_ref().map_or(0, |p| p.count());
+    let partitions = match members.iter().map(of).max() {
+        None | Some(0) => String::new(),
+        Some(count) => match members.iter().filter(|finished| of(finished) > 0).count() {
+            with if with == members.len() => format!(", {count} partitions"),
+            with => format!(", {count} partitions in {with} of them"),
+        },
+    };
     let features = format!("{features} Fourier features ({} learned, {random} random)", first.learned);
-    format!("{ensemble}, {features}, {kept} of {columns}{encoded} columns{agop}{transforms}, alpha {alpha}")
+    format!(
+        "{ensemble}, {features}, {kept} of {columns}{encoded} columns{agop}{transforms}{partitions}, alpha {alpha}"
+    )
 }

@@ -58,9 +58,12 @@ pub(super) fn rate() -> f64 {
 
 impl fmt::Display for Outline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sizes { members, learned, features, rows, .. } = self.0;
+        let Sizes { members, learned, features, partitions, rows, .. } = self.0;
         let plural = if members == 1 { "" } else { "s" };
         write!(f, "{members} member{plural} of {features} Fourier features, {learned} of them learned")?;
+        if partitions > 0 {
+            write!(f, ", up to {partitions} partitions")?;
+        }
         write!(f, "; relevances from {rows} rows")
     }
 }

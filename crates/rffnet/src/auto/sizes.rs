@@ -2,7 +2,7 @@
 //! is the same on every machine; a time budget sets the effort.
 
 use super::constants::Constants;
-use crate::params::{Common, Effort, SpectrumMode, VarPro};
+use crate::params::{Common, Effort, Partitions, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
 
 /// Multiplications of a cosine and its sine, about.
@@ -10,6 +10,9 @@ const WAVE: f64 = 30.0;
 /// What the head of a classifier takes for each output: Gram matrices, and steps on the design in multiplications per feature.
 const CLASS_GRAMS: f64 = 1.5;
 const CLASS_STEPS: f64 = 60.0;
+/// Passes over the rows for a head with partitions, and what a number of the design costs in one, since it comes from memory.
+const PASSES: f64 = 45.0;
+const PASS: f64 = 60.0;
 /// Bytes that the Gram matrices and factors of heads may take at a time.
 const HEADS_MEMORY: f64 = 150e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
@@ -31,6 +34,9 @@ pub(crate) struct Sizes {
     pub(crate) learned: usize,
     /// Features of a member, learned and random.
     pub(crate) features: usize,
+    /// Partitions of a member, and whether it has them even where that is not better.
+    pub(crate) partitions: usize,
+    pub(crate) asks_partitions: bool,
     /// Features that it may grow to.
     pub(crate) most: usize,
     /// How much finer than the metric's own length scale the finest features are.
@@ -83,6 +89,12 @@ impl Sizes {
                 learned,
                 features,
                 most: if grows { grown(c.most_features).max(features) } else { features },
+                partitions: match settings.partitions {
+                    Partitions::Auto => (c.partitions * rows.sqrt() * effort.powf(0.25)) as usize,
+                    Partitions::None => 0,
+                    Partitions::Count(asked) => asked,
+                },
+                asks_partitions: matches!(settings.partitions, Partitions::Count(_)),
                 finest: if classes { 1.0 } else { c.finest as f32 },
                 steps: settings.steps,
                 columns: columns as f64,
@@ -116,6 +128,16 @@ impl Sizes {
     /// Multiplications of the head of a member.
     pub(crate) fn heads(&self) -> f64 {
         self.evaluation(self.head_rows, self.features)
+            + self.beside(self.rows)
+            + self.beside(self.head_rows) / 3.0
+    }
+
+    /// Multiplications of the head with partitions beside the features, of three penalties.
+    fn beside(&self, rows: usize) -> f64 {
+        match self.partitions {
+            0 => 0.0,
+            p => PASSES * PASS * self.outputs * rows as f64 * (self.features + p) as f64,
+        }
     }
 
     /// Heads of so many features that are solved at a time: their Gram matrices and factors are to fit into the memory side by side.

@@ -53,7 +53,7 @@ pub(crate) trait Backend: Sync {
     fn add_gram(&self, gram: &mut Gram, z: &[f32]);
 
     /// For each column the weighted mean, over rows, of the squared derivative (summed over outputs) of the averaged
-    /// networks along the transformed column.
+    /// networks along the transformed column. Steps add what they change from half a unit below the row to half a unit above.
     fn squared_slopes(
         &self,
         columns: Columns<'_>,

@@ -1,11 +1,13 @@
 //! The feature map z(theta o x) and the network on top of it: what is learned, without how it is computed.
 
+mod partitions;
 mod random;
 
 use std::sync::Arc;
 
 use crate::simd::Frequencies;
 
+pub(crate) use partitions::{CELLS, CUTS, Cut, Partitions};
 pub use random::RandomFeatures;
 pub(crate) use random::draw;
 
@@ -20,6 +22,8 @@ pub(crate) struct FeatureMap {
     pub(crate) phase: Arc<[f32]>,
     /// The kernels' form of both.
     pub(crate) packed: Arc<Frequencies>,
+    /// Beside the cosines, where there are steps.
+    pub(crate) partitions: Option<Arc<Partitions>>,
 }
 
 impl FeatureMap {
@@ -34,7 +38,20 @@ impl FeatureMap {
     pub(crate) fn on(columns: usize, support: Vec<usize>, omega: Vec<f32>, phase: Vec<f32>) -> Self {
         debug_assert_eq!(omega.len(), support.len() * phase.len());
         let packed = Arc::new(Frequencies::new(&omega, &phase));
-        Self { columns, support: support.into(), omega: omega.into(), phase: phase.into(), packed }
+        Self {
+            columns,
+            support: support.into(),
+            omega: omega.into(),
+            phase: phase.into(),
+            packed,
+            partitions: None,
+        }
+    }
+
+    /// The same with these partitions; none if there are none.
+    pub(crate) fn with_partitions(self, partitions: Partitions) -> Self {
+        let partitions = (partitions.count() > 0).then(|| partitions.into());
+        Self { partitions, ..self }
     }
 
     /// The same columns and phases with other frequencies.
@@ -74,6 +91,8 @@ pub(crate) struct Weights {
     pub(crate) intercept: Vec<f32>,
     /// Linear terms, `outputs x columns` of the transformed data; empty without.
     pub(crate) linear: Vec<f32>,
+    /// Values of the cells of all partitions, `outputs x cells`; empty without.
+    pub(crate) cells: Vec<f32>,
 }
 
 impl Weights {
@@ -83,6 +102,7 @@ impl Weights {
             beta: vec![0.0; outputs * map.padded()],
             intercept: vec![0.0; outputs],
             linear: Vec::new(),
+            cells: Vec::new(),
         }
     }
 
@@ -92,12 +112,12 @@ impl Weights {
         Self { intercept, ..Self::zeros(map, constant.len()) }
     }
 
-    fn parts(&self) -> [&Vec<f32>; 4] {
-        [&self.theta, &self.beta, &self.intercept, &self.linear]
+    fn parts(&self) -> [&Vec<f32>; 5] {
+        [&self.theta, &self.beta, &self.intercept, &self.linear, &self.cells]
     }
 
-    fn parts_mut(&mut self) -> [&mut Vec<f32>; 4] {
-        [&mut self.theta, &mut self.beta, &mut self.intercept, &mut self.linear]
+    fn parts_mut(&mut self) -> [&mut Vec<f32>; 5] {
+        [&mut self.theta, &mut self.beta, &mut self.intercept, &mut self.linear, &mut self.cells]
     }
 
     pub(crate) fn is_finite(&self) -> bool {

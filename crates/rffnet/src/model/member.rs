@@ -1,13 +1,14 @@
 //! The members of an ensemble; a single model has one.
 
 use crate::backend::Backend;
-use crate::features::{FeatureMap, Network, Weights};
+use crate::features::{CELLS, CUTS, Cut, FeatureMap, Network, Partitions, Weights};
 use crate::problem::Columns;
 
 /// One member's numbers as the model file has them: `d` columns, `s` random features, `k` outputs, arrays row-major.
 ///
 /// `f(x)_c = intercept_c + sum_i beta_ic scale cos( sum_j omega_ji theta_j t_j(x_j) + phase_i ) + sum_j linear_jc t_j(x_j)`,
-/// with the transforms t of [`Model::transforms`](crate::Model::transforms) and the metadata's `feature_scale`.
+/// with the transforms t of [`Model::transforms`](crate::Model::transforms) and the metadata's `feature_scale`, and where there
+/// are partitions `+ sum_p cells_p,c(x),c`, the values of the cells that the row lies in.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MemberTensors {
@@ -23,6 +24,13 @@ pub struct MemberTensors {
     pub intercept: Vec<f32>,
     /// Linear terms, `d x k`; empty without.
     pub linear: Vec<f32>,
+    /// The columns of the partitions' cuts, `p x 6`; empty without partitions, like the next two.
+    pub cut_columns: Vec<f32>,
+    /// Where these are cut, in units of the transformed columns, `p x 6`. A row is above a cut if it is at least there, and its
+    /// cell has the number in which the bits of these cuts, the first one the lowest, are set.
+    pub cut_places: Vec<f32>,
+    /// Values of the cells, `p x 64 x k`.
+    pub cells: Vec<f32>,
 }
 
 impl MemberTensors {
@@ -54,17 +62,21 @@ impl Member {
         let support = stored.support();
         let omega = support.iter().flat_map(|&j| stored.frequencies(j)).copied().collect();
         let theta = support.iter().map(|&j| stored.theta[j]).collect();
-        let map = FeatureMap::on(d, support, omega, stored.phase.clone());
+        let places = stored.cut_columns.iter().zip(&stored.cut_places);
+        let cuts = places.map(|(&column, &at)| Cut { column: column as usize, at });
+        let map = FeatureMap::on(d, support, omega, stored.phase.clone())
+            .with_partitions(Partitions::new(cuts.collect()));
         let mut weights = Weights { theta, intercept: stored.intercept.clone(), ..Weights::zeros(&map, k) };
         for (i, &b) in stored.beta.iter().enumerate() {
             weights.beta[(i % k) * map.padded() + i / k] = (b as f64 * scale) as f32;
         }
         weights.linear = transposed(&stored.linear, k);
+        weights.cells = transposed(&stored.cells, k);
         Self { map, weights, stored }
     }
 
-    /// From trained weights.
-    pub(crate) fn from_weights(map: &FeatureMap, weights: &Weights, scale: f64) -> Self {
+    /// From trained weights; with so many partitions, empty ones where it has none.
+    pub(crate) fn from_weights(map: &FeatureMap, weights: &Weights, scale: f64, partitions: usize) -> Self {
         let (d, s, k, padded) = (map.columns(), map.features(), weights.intercept.len(), map.padded());
         let mut omega = vec![0.0; d * s];
         for (a, &j) in map.support.iter().enumerate() {
@@ -72,6 +84,10 @@ impl Member {
         }
         let beta =
             (0..s * k).map(|i| (weights.beta[(i % k) * padded + i / k] as f64 / scale) as f32).collect();
+        let mut cuts = map.partitions.as_ref().map_or(Vec::new(), |partitions| partitions.cuts().to_vec());
+        cuts.resize(partitions * CUTS, Cut::NONE);
+        let mut cells = transposed(&weights.cells, weights.cells.len() / k);
+        cells.resize(partitions * CELLS * k, 0.0);
         let stored = MemberTensors {
             theta: map.spread(&weights.theta),
             omega,
@@ -79,6 +95,9 @@ impl Member {
             beta,
             intercept: weights.intercept.clone(),
             linear: transposed(&weights.linear, d),
+            cut_columns: cuts.iter().map(|cut| cut.column as f32).collect(),
+            cut_places: cuts.iter().map(|cut| cut.at).collect(),
+            cells,
         };
         Self::new(stored, scale)
     }

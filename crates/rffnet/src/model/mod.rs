@@ -9,6 +9,7 @@ mod tensors;
 use crate::backend::{self, Backend};
 use crate::data::check_cells;
 use crate::encode::{EncodedRows, Encoder};
+use crate::features::CUTS;
 use crate::loss::{Link, logistic};
 use crate::metrics::argmax;
 use crate::params::{Missing, Plan};
@@ -72,6 +73,11 @@ impl Model {
     /// Random features of each member.
     pub fn random_features(&self) -> usize {
         self.members[0].map.features()
+    }
+
+    /// Partitions of each member: sums of steps beside the random features; 0 for none.
+    pub fn partitions(&self) -> usize {
+        self.members.iter().map(|member| member.stored.cut_columns.len() / CUTS).max().unwrap_or(0)
     }
 
     /// Members of the ensemble, whose outputs are averaged; 1 for a single model.
@@ -258,6 +264,10 @@ impl Model {
         for member in &mut model.members {
             let mut stored = member.stored.clone();
             let k = stored.intercept.len();
+            if let Some(partitions) = &member.map.partitions {
+                let cuts = partitions.keep(|j| kept[origin[j]]);
+                stored.cut_places = cuts.cuts().iter().map(|cut| cut.at).collect();
+            }
             for j in (0..origin.len()).filter(|&j| !kept[origin[j]]) {
                 stored.theta[j] = 0.0;
                 stored.linear.iter_mut().skip(j * k).take(k).for_each(|slope| *slope = 0.0);

@@ -8,6 +8,8 @@
 //! | `beta` | s x k | head, without the cosines' factor |
 //! | `intercept` | k | intercept |
 //! | `linear` | d x k | linear terms of the transformed columns; absent without |
+//! | `cut.column`, `cut.place` | p x 6 | the cuts of partitions; absent without |
+//! | `cells` | p x 64 x k | values of the partitions' cells; absent without |
 //! | `importance` | columns of the table | see [`Model::importances`] |
 //! | `scale.mean`, `scale.inverse` | d | standardisation of the inputs, z = (x - mean) inverse |
 //! | `scale.warp` | 5 x d | Yeo-Johnson transforms: power (0 for none, 1 for a clip), range, mean and 1 / deviation after; absent if no column has one |
@@ -21,6 +23,7 @@ use std::collections::HashMap;
 use super::{Member, MemberTensors, Metadata, Model, Task};
 use crate::Error;
 use crate::encode::Encoder;
+use crate::features::{CELLS, CUTS};
 use crate::loss::Link;
 use crate::solver::History;
 use crate::transform::{ColumnTransform, Transforms, YeoJohnson};
@@ -94,6 +97,12 @@ impl Model {
         if self.members().any(|m| !m.linear.is_empty()) {
             tensors.push(members("linear", &[d, k], |m| &m.linear));
         }
+        let partitions = self.partitions();
+        if partitions > 0 {
+            tensors.push(members("cut.column", &[partitions, CUTS], |m| &m.cut_columns));
+            tensors.push(members("cut.place", &[partitions, CUTS], |m| &m.cut_places));
+            tensors.push(members("cells", &[partitions, CELLS, k], |m| &m.cells));
+        }
         tensors
     }
 
@@ -139,6 +148,21 @@ impl Model {
         let beta = arrays.f32s("beta", &stacked(&[s, k]))?;
         let intercept = arrays.f32s("intercept", &stacked(&[k]))?;
         let linear = arrays.f32s_if_any("linear", &stacked(&[d, k]))?;
+        let partitions = match arrays.shape("cut.column") {
+            Ok(shape) => *shape.get(shape.len().saturating_sub(2)).unwrap_or(&0),
+            Err(_) => 0,
+        };
+        let cut_columns = arrays.f32s_if_any("cut.column", &stacked(&[partitions, CUTS]))?;
+        if cut_columns.iter().any(|&j| !(j >= 0.0 && j < d as f32 && j.fract() == 0.0)) {
+            return Err(damaged("a cut is of no column"));
+        }
+        let (cut_places, cells) = match partitions {
+            0 => (Vec::new(), Vec::new()),
+            p => (
+                arrays.f32s("cut.place", &stacked(&[p, CUTS]))?,
+                arrays.f32s("cells", &stacked(&[p, CELLS, k]))?,
+            ),
+        };
         let part = |values: &[f32], m: usize| {
             let len = values.len() / members;
             values[m * len..(m + 1) * len].to_vec()
@@ -151,6 +175,9 @@ impl Model {
                 beta: part(&beta, m),
                 intercept: part(&intercept, m),
                 linear: part(&linear, m),
+                cut_columns: part(&cut_columns, m),
+                cut_places: part(&cut_places, m),
+                cells: part(&cells, m),
             };
             Member::new(stored, metadata.feature_scale)
         };

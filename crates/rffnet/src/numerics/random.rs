@@ -19,6 +19,7 @@ pub enum Use {
     Shuffle = 4,
     Restarts = 5,
     Encoding = 6,
+    Partitions = 7,
 }
 
 /// The stream of `seed` for one use.

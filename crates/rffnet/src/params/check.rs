@@ -141,6 +141,7 @@ impl Params {
                 spectrum: self.spectrum.unwrap_or(SpectrumMode::Auto),
                 committee: self.committee,
                 effort: self.effort.unwrap_or(Effort::Normal),
+                partitions: self.partitions.unwrap_or_default(),
                 recipe: self.recipe.clone(),
                 steps: self.epochs.unwrap_or(if paper { 100 } else { 40 }),
             })
@@ -224,11 +225,12 @@ impl Params {
         }
         let exact_only = self.spectrum.is_some()
             || self.committee.is_some()
+            || self.partitions.is_some()
             || self.budget.is_some()
             || self.recipe.is_some();
         if !varpro && (exact_only || self.linear == Some(true)) {
             return Err(Error::Unsupported(format!(
-                "spectrum, linear, committee, budget and recipe belong to the varpro solver; the solver here is {solver}"
+                "spectrum, linear, committee, partitions, budget and recipe belong to the varpro solver; the solver here is {solver}"
             )));
         }
         Ok(solver)

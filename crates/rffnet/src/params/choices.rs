@@ -1,8 +1,14 @@
 //! The names a parameter can have.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, names::named_enum};
+
+/// More would be a mistake.
+const MOST_PARTITIONS: usize = 10_000;
 
 named_enum! {
     /// Where unset parameters come from.
@@ -48,6 +54,66 @@ named_enum! {
         Learned => "learned",
         /// Learned and random frequencies together.
         Auto => "auto",
+    }
+}
+
+/// Partitions of the rows into cells, a second family of features for what steps, with the varpro solver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Partitions {
+    /// As many as the rows suggest, if that is better on validation rows.
+    #[default]
+    Auto,
+    /// None.
+    None,
+    /// So many for each member.
+    Count(usize),
+}
+
+impl Partitions {
+    pub(super) fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+}
+
+impl FromStr for Partitions {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refused = || Error::parameter("partitions", format!("'{text}'"), "auto, none or a whole number");
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            number => match number.parse().map_err(|_| refused())? {
+                0 => Ok(Self::None),
+                count @ 1..=MOST_PARTITIONS => Ok(Self::Count(count)),
+                _ => Err(Error::parameter("partitions", number, format!("at most {MOST_PARTITIONS}"))),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for Partitions {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        text.parse()
+    }
+}
+
+impl From<Partitions> for String {
+    fn from(partitions: Partitions) -> Self {
+        partitions.to_string()
+    }
+}
+
+impl fmt::Display for Partitions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::None => f.write_str("none"),
+            Self::Count(count) => count.fmt(f),
+        }
     }
 }
 

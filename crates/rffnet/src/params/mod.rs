@@ -27,7 +27,9 @@ use crate::spectrum::{Kernel, Sampling};
 
 pub use check::Shape;
 pub(crate) use check::check_link;
-pub use choices::{ClassWeight, Effort, Init, Missing, Preset, Schedule, SolverKind, SpectrumMode};
+pub use choices::{
+    ClassWeight, Effort, Init, Missing, Partitions, Preset, Schedule, SolverKind, SpectrumMode,
+};
 pub use plan::{Common, Descent, Method, Plan, VarPro};
 pub use table::{Group, PARAMETERS, Parameter, ValueKind};
 
@@ -103,6 +105,8 @@ params! {
     spectrum: SpectrumMode,
     linear: bool,
     committee: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partitions: Partitions,
     effort: Effort,
     budget: f64,
     #[serde(skip_serializing_if = "Option::is_none")]

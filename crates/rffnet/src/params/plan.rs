@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::stored::{StoredPlan, paper_restarts};
-use super::{ClassWeight, Effort, Init, Missing, Preset, Schedule, SolverKind, SpectrumMode};
+use super::{ClassWeight, Effort, Init, Missing, Partitions, Preset, Schedule, SolverKind, SpectrumMode};
 use crate::auto::constants::Recipe;
 use crate::loss::LossKind;
 use crate::penalty::Penalty;
@@ -92,6 +92,9 @@ pub struct VarPro {
     /// Members of the ensemble, if their number was asked for.
     pub committee: Option<usize>,
     pub effort: Effort,
+    /// Partitions beside the random features.
+    #[serde(default, skip_serializing_if = "Partitions::is_auto")]
+    pub partitions: Partitions,
     /// Constants that were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Recipe>,
@@ -128,7 +131,14 @@ impl Plan {
 impl VarPro {
     /// So many steps of normal effort.
     pub(crate) fn of_steps(steps: usize) -> Self {
-        Self { spectrum: SpectrumMode::Auto, committee: None, effort: Effort::Normal, recipe: None, steps }
+        Self {
+            spectrum: SpectrumMode::Auto,
+            committee: None,
+            effort: Effort::Normal,
+            partitions: Partitions::Auto,
+            recipe: None,
+            steps,
+        }
     }
 }
 

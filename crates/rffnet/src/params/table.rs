@@ -2,7 +2,8 @@
 //! documentation are made from this table or tested against it.
 
 use super::{
-    ClassWeight, Effort, Init, Missing, Params, Plan, Preset, Schedule, Shape, SolverKind, SpectrumMode,
+    ClassWeight, Effort, Init, Missing, Params, Partitions, Plan, Preset, Schedule, Shape, SolverKind,
+    SpectrumMode,
 };
 use crate::Error;
 use crate::auto::constants::Recipe;
@@ -53,6 +54,8 @@ pub enum ValueKind {
     Switch,
     /// Changes of the default algorithm's constants.
     Recipe,
+    /// `auto`, `none` or a whole number.
+    Partitions,
 }
 
 /// Where the text of a default comes from.
@@ -78,6 +81,10 @@ impl Parameter {
             ValueKind::Whole(_) => "a whole number".into(),
             ValueKind::Real(_) => "a number".into(),
             ValueKind::Switch => "true or false".into(),
+            ValueKind::Partitions => match text.parse::<Partitions>() {
+                Err(error) => return error,
+                Ok(_) => "auto, none or a whole number".into(),
+            },
             ValueKind::Recipe => match text.parse::<Recipe>() {
                 Err(error) => return error,
                 Ok(_) => "changes of constants".into(),
@@ -182,6 +189,9 @@ table! {
     "committee" "committee" "committee", Model, Whole("M"),
         Text("by effort 4, 8 or 17"),
         "Members of the ensemble, whose predictions are averaged; varpro";
+    "partitions" "partitions" "partitions", Model, ValueKind::Partitions, Text("auto"),
+        "Partitions of the rows into cells beside the random features, for what steps: chosen on validation rows, none, or so \
+         many for each member; varpro";
     "solver" "solver" "solver", Optimisation, names!(SolverKind), Text("auto"),
         "The solver; auto is varpro for the squared and the cross-entropy loss, and adam for other losses, other \
          penalties than l2 on the head, a given rate, schedule, batch size, patience or start, and the paper's preset";
@@ -223,7 +233,9 @@ mod tests {
     #[test]
     fn every_field_has_a_row() {
         let recipe = "members=2".parse::<Recipe>().expect("known");
-        let json = serde_json::to_value(Params::new().restarts(1).recipe(recipe)).expect("written");
+        let json =
+            serde_json::to_value(Params::new().restarts(1).partitions(Partitions::None).recipe(recipe))
+                .expect("written");
         let mut fields: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
         fields.retain(|field| *field != "seed");
         let mut rows: Vec<&str> = PARAMETERS.iter().map(|p| p.key).collect();

@@ -53,24 +53,13 @@ impl<'a> Design<'a> {
         }
     }
 
-    /// Weights without a head.
-    pub(crate) fn empty_weights(&self, outputs: usize) -> Weights {
-        let mut weights = Weights::zeros(&self.features.map, outputs);
-        weights.theta.copy_from_slice(&self.features.theta);
-        weights.linear.resize(outputs * self.linear_terms(), 0.0);
-        weights
-    }
-
     /// The weights with these coefficients, vectors of `columns()`, one per output.
     pub(crate) fn weights(&self, coefficients: &[f64]) -> Weights {
-        let mut weights = self.empty_weights(coefficients.len() / self.columns());
-        self.set(coefficients, &mut weights);
-        weights
-    }
-
-    /// Sets head, linear terms and intercept from coefficients.
-    pub(crate) fn set(&self, coefficients: &[f64], weights: &mut Weights) {
         let (s, terms, padded) = (self.cosines(), self.linear_terms(), self.features.map.padded());
+        let outputs = coefficients.len() / self.columns();
+        let mut weights = Weights::zeros(&self.features.map, outputs);
+        weights.theta.copy_from_slice(&self.features.theta);
+        weights.linear.resize(outputs * terms, 0.0);
         for (c, b) in coefficients.chunks_exact(self.columns()).enumerate() {
             let (cosines, rest) = b.split_at(s);
             let beta = &mut weights.beta[c * padded..][..s];
@@ -79,21 +68,7 @@ impl<'a> Design<'a> {
             linear.iter_mut().zip(rest).for_each(|(w, b)| *w = (b * self.slope()) as f32);
             weights.intercept[c] = rest[terms] as f32;
         }
-    }
-
-    /// A gradient by the weights, as a gradient by the coefficients.
-    pub(crate) fn pull_back(&self, gradient: &Weights) -> Vec<f64> {
-        let (s, terms, padded) = (self.cosines(), self.linear_terms(), self.features.map.padded());
-        let k = gradient.intercept.len();
-        let mut out = Vec::with_capacity(k * self.columns());
-        for c in 0..k {
-            let beta = &gradient.beta[c * padded..][..s];
-            out.extend(beta.iter().map(|&g| g as f64 * self.cosine()));
-            let linear = &gradient.linear[c * terms..][..terms];
-            out.extend(linear.iter().map(|&g| g as f64 * self.slope()));
-            out.push(gradient.intercept[c] as f64);
-        }
-        out
+        weights
     }
 
     /// The design of the given rows, `rows x columns`.

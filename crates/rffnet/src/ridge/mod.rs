@@ -12,6 +12,7 @@ mod moments;
 #[cfg(test)]
 mod tests;
 
+use crate::numerics::cholesky::Cholesky;
 use crate::problem::Problem;
 
 pub(crate) use design::{Design, Linear, penalty};
@@ -50,6 +51,15 @@ impl Ridge {
         }
         self.moments.merge(&problem.backend.moments(problem, design, &rows[from..], None));
         self
+    }
+
+    /// The factor of the normal equations, in the coordinates of the dual form where that is used.
+    pub(crate) fn factor(&self, alpha: f64) -> Cholesky {
+        self.moments.factor(alpha)
+    }
+
+    pub(crate) fn dual(&self) -> Option<&DualForm> {
+        self.dual.as_ref()
     }
 
     /// The coefficients of the design, one vector per target.

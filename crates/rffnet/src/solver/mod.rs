@@ -1,7 +1,8 @@
 //! Minimisers of the objective, and when they stop.
 
 pub(crate) mod descent;
-pub(crate) mod design_cache;
+pub(crate) mod design_rows;
+mod iterate;
 pub(crate) mod monitor;
 pub(crate) mod reduced;
 pub(crate) mod schedule;

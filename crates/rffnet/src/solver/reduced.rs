@@ -2,21 +2,24 @@
 //! smooth function of the relevances alone. By the envelope theorem its gradient is the partial gradient at that head.
 //!
 //! Squared loss: one Cholesky solve of the normal equations; several outputs share it. Cross-entropy: L-BFGS on the
-//! head in coordinates in which the Hessian is nearly the identity, to a stated tolerance.
+//! head in coordinates in which the Hessian is nearly the identity, to a stated tolerance. Where partitions stand beside the
+//! design, the squared loss is minimised by conjugate gradients in such coordinates.
 
 use crate::backend::{GradientBuffers, Wanted};
-use crate::features::{Network, ScaledFeatures, Weights};
+use crate::features::{Network, Partitions, ScaledFeatures, Weights};
 use crate::loss::ExactHead;
-use crate::numerics::cholesky::Cholesky;
-use crate::numerics::lbfgs::{Lbfgs, Point};
 use crate::problem::Problem;
-use crate::ridge::{Design, DualForm, Linear, Ridge, penalty};
-use crate::solver::design_cache::DesignCache;
+use crate::ridge::{Design, DualForm, Linear, Ridge};
+use crate::solver::design_rows::{Cells, DesignRows};
+use crate::solver::iterate::{Descended, Preconditioner, Until, conjugate_gradients, descend, joined, split};
 
-/// The head of a classifier is solved until half the squared Newton decrement, an estimate of how much could still be
-/// gained, is below this share of the loss. A looser head would bias the envelope gradient.
+/// The head of a classifier is solved until half the squared Newton decrement is below this share of the loss. A looser head
+/// would bias the envelope gradient.
 const HEAD_TOLERANCE: f64 = 1e-6;
 const HEAD_STEPS: usize = 60;
+
+/// The same for a head with cells: no gradient is taken there, and validation chooses the penalty for the steps that are made.
+const WITH_CELLS: Until = Until { steps: 10, tolerance: 1e-3 };
 
 /// After this many steps with a Hessian of earlier relevances it is renewed.
 const STALE_HESSIAN_STEPS: usize = 12;
@@ -38,27 +41,11 @@ pub(crate) struct Reduced<'a> {
     settings: HeadSettings,
     /// The normal equations of a squared loss, for the features of the last head.
     ridge: Option<Ridge>,
-    /// The last head, as coefficients of the design.
+    /// Where the rows lie in the partitions, if the head has any.
+    cells: Option<Cells>,
+    /// The last head: for each output the coefficients of the cells, and those of the design behind them.
     warm: Option<Vec<f64>>,
-    factor: Option<Cholesky>,
-}
-
-/// How a step on the head of a classifier sees the rows.
-enum Passes {
-    Cached(DesignCache<'static>),
-    Recomputed { buffers: GradientBuffers, weights: Weights },
-}
-
-impl Passes {
-    fn new(problem: &Problem<'_>, rows: &[usize], design: &Design<'_>) -> Self {
-        match DesignCache::new(problem, rows, design) {
-            Some(cache) => Self::Cached(cache),
-            None => Self::Recomputed {
-                buffers: GradientBuffers::new(Wanted::Head),
-                weights: design.empty_weights(problem.outputs),
-            },
-        }
-    }
+    hessian: Option<Preconditioner>,
 }
 
 /// Value, gradient parts and the head of one evaluation.
@@ -72,14 +59,48 @@ pub(crate) struct Evaluation {
 
 impl<'a> Reduced<'a> {
     pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], settings: HeadSettings) -> Self {
-        Self { problem, rows, settings, ridge: None, warm: None, factor: None }
+        Self { problem, rows, settings, ridge: None, cells: None, warm: None, hessian: None }
     }
 
     /// With the features of the last head, but on more rows, the first ones of which are those so far.
     pub(crate) fn on_more(self, rows: &'a [usize], features: &ScaledFeatures) -> Self {
         let design = Design::new(features, self.settings.linear);
         let ridge = self.ridge.map(|ridge| ridge.on_more(self.problem, &design, rows, self.rows.len()));
-        Self { rows, ridge, ..self }
+        let partitions = features.map.partitions.as_ref();
+        let cells = self
+            .cells
+            .zip(partitions)
+            .map(|(cells, partitions)| Cells::new(self.problem, rows, partitions).times(cells.factor));
+        Self { rows, ridge, cells, ..self }
+    }
+
+    /// With partitions beside the design of the last head, which has none.
+    pub(crate) fn with_partitions(self, partitions: &Partitions) -> Self {
+        let (cells, outputs) = (Cells::new(self.problem, self.rows, partitions), self.problem.outputs);
+        let none = vec![0.0; outputs * cells.columns()];
+        let warm = self.warm.map(|warm| joined(&none, &warm, outputs));
+        Self { warm, hessian: None, cells: Some(cells), ..self }
+    }
+
+    /// The design alone.
+    pub(crate) fn without_partitions(self) -> Self {
+        let warm = self.warm.map(|warm| split(&warm, count(&self.cells), self.problem.outputs).1);
+        Self { warm, hessian: None, cells: None, ..self }
+    }
+
+    /// Penalises the mean square of the cells' values with this, where all other coefficients have `alpha`.
+    pub(crate) fn penalise_cells(&mut self, penalty: f64, alpha: f64) {
+        let Some(cells) = &mut self.cells else { return };
+        let factor = (alpha / penalty / cells.partitions() as f64).sqrt();
+        let change = cells.factor / factor;
+        cells.factor = factor;
+        // The same head in the new units.
+        if let Some(warm) = &mut self.warm {
+            let of_output = warm.len() / self.problem.outputs;
+            let of_cells = warm.chunks_exact_mut(of_output).flat_map(|b| &mut b[..cells.columns()]);
+            of_cells.for_each(|b| *b *= change);
+        }
+        self.hessian.iter_mut().for_each(|hessian| hessian.set_factor(factor));
     }
 
     /// The reduced objective and its gradient by the relevances, and by the spectrum if that is wanted.
@@ -116,79 +137,114 @@ impl<'a> Reduced<'a> {
         let design = Design::new(features, self.settings.linear);
         let coefficients = match self.problem.loss.exact_head() {
             ExactHead::LeastSquares => {
-                let ridge = self.ridge.get_or_insert_with(|| Ridge::new(self.problem, &design, self.rows));
-                ridge.head(alpha)
+                let ridge = self.ridge.take().unwrap_or_else(|| Ridge::new(self.problem, &design, self.rows));
+                let head = match self.cells {
+                    None => ridge.head(alpha),
+                    Some(_) => self.least_squares(&design, &ridge),
+                };
+                self.ridge = Some(ridge);
+                head
             }
             ExactHead::Newton(curvature) => self.newton(&design, curvature),
             ExactHead::None => unreachable!("a loss without an exact head is minimised by descent"),
         };
-        let weights = design.weights(&coefficients);
+        let (of_cells, of_design) = split(&coefficients, count(&self.cells), self.problem.outputs);
+        let factor = self.cells.as_ref().map_or(1.0, |cells| cells.factor);
+        let cells = of_cells.iter().map(|b| (factor * b) as f32).collect();
         self.warm = Some(coefficients);
-        weights
+        Weights { cells, ..design.weights(&of_design) }
+    }
+
+    /// The head of a squared loss on the design and the cells, preconditioned with the normal equations of the design.
+    fn least_squares(&mut self, design: &Design<'_>, ridge: &Ridge) -> Vec<f64> {
+        let (problem, rows, alpha) = (self.problem, self.rows, self.settings.alpha);
+        let cells = self.cells.take();
+        let passes = DesignRows::new(problem, rows, design, ridge.dual(), cells.as_ref());
+        let mut hessian = self.hessian.take().filter(|hessian| hessian.len() == passes.columns());
+        let found = self.in_dual(ridge.dual(), &passes, |_, warm| {
+            let hessian = hessian.get_or_insert_with(|| {
+                let weights = rows.iter().map(|&i| problem.weight(i) as f64);
+                // Twice the normal equations, since the loss is (f - y)^2.
+                Preconditioner::new(cells.as_ref(), weights, ridge.factor(alpha), alpha, 2.0)
+            });
+            conjugate_gradients(hessian, warm, alpha, WITH_CELLS, &passes)
+        });
+        drop(passes);
+        (self.hessian, self.cells) = (hessian, cells);
+        found
     }
 
     fn newton(&mut self, design: &Design<'_>, curvature: fn(&[f32]) -> f64) -> Vec<f64> {
         let (problem, rows, alpha) = (self.problem, self.rows, self.settings.alpha);
-        let outputs = problem.outputs;
-        let warm = self.warm.take().filter(|warm| warm.len() == outputs * design.columns());
-        // Weights of the rows in the Hessian, one block for all classes.
-        let curvatures = |f: &[f32]| {
+        let cells = self.cells.take();
+        let dual = DualForm::new(problem, design, rows);
+        let passes = DesignRows::new(problem, rows, design, dual.as_ref(), cells.as_ref());
+        let hessian = |at: &[f64]| {
+            // Weights of the rows in the Hessian, one block for all classes.
             let mut by_row = vec![0.0; problem.columns.x.rows()];
-            for (f, &i) in f.chunks_exact(outputs).zip(rows) {
+            for (f, &i) in passes.outputs(at).chunks_exact(problem.outputs).zip(rows) {
                 by_row[i] = curvature(f).max(MIN_CURVATURE) as f32;
             }
-            by_row
-        };
-        if let Some(dual) = DualForm::new(problem, design, rows) {
-            let cache = DesignCache::of(&dual);
-            let hessian = |at: &[f64]| {
-                let curvature = curvatures(&cache.outputs(at, outputs));
-                dual.moments(problem, rows, Some(&curvature)).factor(2.0 * alpha)
+            let weights = rows.iter().map(|&i| (problem.weight(i) * by_row[i]) as f64);
+            let moments = match &dual {
+                Some(dual) => dual.moments(problem, rows, Some(&by_row)),
+                None => problem.backend.moments(problem, design, rows, Some(&by_row)),
             };
-            let warm = warm.map(|warm| dual.compress(&warm));
-            let gradient = |b: &[f64]| cache.gradient(problem, rows, b);
-            return dual.expand(&self.seek(dual.columns(), warm, gradient, hessian));
-        }
-        let map = &design.features.map;
-        let hessian = |at: &[f64]| {
-            let weights = design.weights(at);
-            let f = problem.backend.outputs(problem.columns, Network::new(map, &weights), rows);
-            problem.backend.moments(problem, design, rows, Some(&curvatures(&f))).factor(2.0 * alpha)
+            Preconditioner::new(cells.as_ref(), weights, moments.factor(2.0 * alpha), 2.0 * alpha, 1.0)
         };
-        let mut passes = Passes::new(problem, rows, design);
-        let gradient = |b: &[f64]| match &mut passes {
-            Passes::Cached(cache) => cache.gradient(problem, rows, b),
-            Passes::Recomputed { buffers, weights } => {
-                design.set(b, weights);
-                let loss = problem.backend.gradient(problem, Network::new(map, weights), rows, buffers);
-                (loss, design.pull_back(&buffers.total().weights))
-            }
-        };
-        self.seek(design.columns(), warm, gradient, hessian)
+        let found =
+            self.in_dual(dual.as_ref(), &passes, |reduced, warm| reduced.seek(warm, &passes, hessian));
+        self.cells = cells;
+        found
     }
 
-    /// The coefficients, `m` for each class, at which loss and penalty are smallest. A Hessian is renewed when descent
-    /// with the one before has lasted long enough.
+    /// Solves from the last head, or from a constant, in the coordinates of the dual form where that is used.
+    fn in_dual(
+        &mut self,
+        dual: Option<&DualForm>,
+        passes: &DesignRows<'_>,
+        solve: impl FnOnce(&mut Self, Vec<f64>) -> Vec<f64>,
+    ) -> Vec<f64> {
+        let (cells, outputs) = (passes.cells(), self.problem.outputs);
+        let in_dual = |head: Vec<f64>, map: fn(&DualForm, &[f64]) -> Vec<f64>| match dual {
+            Some(dual) => {
+                let (of_cells, of_design) = split(&head, cells, outputs);
+                joined(&of_cells, &map(dual, &of_design), outputs)
+            }
+            None => head,
+        };
+        let warm = self.warm.take().map(|warm| in_dual(warm, DualForm::compress));
+        let warm = warm.filter(|warm| warm.len() == outputs * passes.columns());
+        let start = warm.unwrap_or_else(|| self.constant_head(outputs, passes.columns()));
+        in_dual(solve(self, start), DualForm::expand)
+    }
+
+    /// The coefficients at which loss and penalty are smallest. A Hessian is renewed when descent with the one before has
+    /// lasted long enough; with cells there is one, and few steps.
     fn seek(
         &mut self,
-        m: usize,
-        warm: Option<Vec<f64>>,
-        mut gradient: impl FnMut(&[f64]) -> (f64, Vec<f64>),
-        hessian: impl Fn(&[f64]) -> Cholesky,
+        mut at: Vec<f64>,
+        passes: &DesignRows<'_>,
+        hessian: impl Fn(&[f64]) -> Preconditioner,
     ) -> Vec<f64> {
-        let mut at = warm.unwrap_or_else(|| self.constant_head(self.problem.outputs, m));
-        let stale = self.factor.take().filter(|factor| factor.len() == m);
-        let mut factor = stale.unwrap_or_else(|| hessian(&at));
-        for round in 0..4 {
-            let limit = if round == 0 { STALE_HESSIAN_STEPS } else { HEAD_STEPS };
-            let (end, done) = descend(&factor, at, self.settings.alpha, limit, &mut gradient);
-            at = end;
-            if done == Descended::Converged || (done == Descended::Stuck && round > 0) {
-                break;
+        let stale = self.hessian.take().filter(|hessian| hessian.len() == passes.columns());
+        let mut now = stale.unwrap_or_else(|| hessian(&at));
+        let alpha = self.settings.alpha;
+        if passes.cells() > 0 {
+            at = descend(&now, at, alpha, WITH_CELLS, passes).0;
+        } else {
+            for round in 0..4 {
+                let steps = if round == 0 { STALE_HESSIAN_STEPS } else { HEAD_STEPS };
+                let until = Until { steps, tolerance: HEAD_TOLERANCE };
+                let (end, done) = descend(&now, at, alpha, until, passes);
+                at = end;
+                if done == Descended::Converged || (done == Descended::Stuck && round > 0) {
+                    break;
+                }
+                now = hessian(&at);
             }
-            factor = hessian(&at);
         }
-        self.factor = Some(factor);
+        self.hessian = Some(now);
         at
     }
 
@@ -201,55 +257,9 @@ impl<'a> Reduced<'a> {
     }
 }
 
-/// How a descent on the head ended.
-#[derive(PartialEq)]
-enum Descended {
-    Converged,
-    Stuck,
-    OutOfSteps,
-}
-
-/// L-BFGS on u = L'b, where LL' is (nearly) the Hessian.
-fn descend(
-    factor: &Cholesky,
-    start: Vec<f64>,
-    alpha: f64,
-    limit: usize,
-    gradient: &mut impl FnMut(&[f64]) -> (f64, Vec<f64>),
-) -> (Vec<f64>, Descended) {
-    let m = factor.len();
-    let mut evaluate = |u: Vec<f64>| {
-        let mut b = u.clone();
-        factor.solve_upper(&mut b);
-        let (loss, mut g) = gradient(&b);
-        for (g, b) in g.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
-            g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
-        }
-        factor.solve_lower(&mut g);
-        Point { x: u, value: loss + penalty(&b, m, alpha), gradient: g, note: () }
-    };
-    let mut u = start;
-    factor.multiply_upper(&mut u);
-    let mut at = evaluate(u);
-    let mut solver = Lbfgs::default();
-    let mut ended = Descended::OutOfSteps;
-    for _ in 0..limit {
-        let decrement: f64 = at.gradient.iter().map(|g| g * g).sum();
-        if 0.5 * decrement <= HEAD_TOLERANCE * at.value.abs() {
-            ended = Descended::Converged;
-            break;
-        }
-        match solver.step(&at, f64::INFINITY, &mut evaluate) {
-            Some(next) => at = next,
-            None => {
-                ended = Descended::Stuck;
-                break;
-            }
-        }
-    }
-    let mut b = at.x;
-    factor.solve_upper(&mut b);
-    (b, ended)
+/// Coefficients of the cells, for each output.
+fn count(cells: &Option<Cells>) -> usize {
+    cells.as_ref().map_or(0, Cells::columns)
 }
 
 #[cfg(test)]

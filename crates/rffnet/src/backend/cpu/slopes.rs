@@ -1,4 +1,4 @@
-//! Derivatives of the network along the columns: for importances, and for the average gradient outer product (AGOP) of
+//! Derivatives of the network along the columns, in which a step counts by its height where it is near: for importances, and for the average gradient outer product (AGOP) of
 //! recursive feature machines (Radhakrishnan et al. 2024).
 
 use super::workspace::with_workspace;
@@ -53,6 +53,17 @@ impl SquaredSlopes<'_> {
         let Network { map, weights } = network;
         let (d, width) = (map.columns(), map.support.len());
         let share = 1.0 / self.networks.len() as f32;
+        if let Some(partitions) = map.partitions.as_ref().filter(|_| !weights.cells.is_empty()) {
+            let mut transformed = Vec::with_capacity(d);
+            self.columns.x.for_each_row(rows, |at, row| {
+                transformed.clear();
+                let cells = row.iter().zip(self.columns.transforms.columns());
+                transformed.extend(cells.map(|(&v, t)| t.apply(v)));
+                partitions.changes(&transformed, &weights.cells, |j, output, change| {
+                    into[(output * rows.len() + at) * d + j] += share * change;
+                });
+            });
+        }
         for_each_output(self.path, self.columns, network, rows, |c, slopes| {
             let into = &mut into[c * rows.len() * d..(c + 1) * rows.len() * d];
             for (into, slopes) in into.chunks_exact_mut(d).zip(slopes.chunks_exact(width)) {

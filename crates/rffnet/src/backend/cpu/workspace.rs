@@ -11,7 +11,7 @@ use crate::transform::Gather;
 /// A chunk of rows on its way through a network.
 #[derive(Default)]
 pub(super) struct Workspace {
-    /// All columns, transformed; filled where linear terms need them.
+    /// All columns, transformed; filled where linear terms or partitions need them.
     pub(super) full: Vec<f32>,
     /// The supported columns, transformed, and the same times theta.
     pub(super) x: Vec<f32>,
@@ -45,7 +45,8 @@ impl Workspace {
         self.gather(path, columns, map, &weights.theta, rows);
         self.outputs.clear();
         (0..rows.len()).for_each(|_| self.outputs.extend_from_slice(&weights.intercept));
-        if !weights.linear.is_empty() {
+        let partitions = map.partitions.as_ref().filter(|_| !weights.cells.is_empty());
+        if !weights.linear.is_empty() || partitions.is_some() {
             let transforms = columns.transforms.columns();
             self.full.clear();
             columns.x.for_each_row(rows, |_, row| {
@@ -54,6 +55,9 @@ impl Workspace {
             for (row, out) in self.full.chunks_exact(d).zip(self.outputs.chunks_exact_mut(k)) {
                 for (out, slopes) in out.iter_mut().zip(weights.linear.chunks_exact(d)) {
                     *out += dot(row, slopes);
+                }
+                if let Some(partitions) = partitions {
+                    partitions.add(row, &weights.cells, out);
                 }
             }
         }

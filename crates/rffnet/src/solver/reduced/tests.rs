@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Matrix;
-use crate::features::FeatureMap;
+use crate::features::{CELLS, CUTS, Cut, FeatureMap};
 use crate::loss::LossKind;
 use crate::numerics::random::{Stream, Use, stream};
 use crate::problem::Columns;
@@ -174,11 +174,15 @@ impl Case {
 
     /// The smallest value over all heads.
     fn reduced(&self, at: &Spectrum) -> f64 {
-        let design = self.design(at);
+        self.best(&self.design(at))
+    }
+
+    /// The same with this design.
+    fn best(&self, design: &[Vec<f64>]) -> f64 {
         let n = design[0].len() * self.outputs;
         let mut b = vec![0.0; n];
         for _ in 0..30 {
-            let (value, gradient, mut hessian) = self.objective(&design, &b);
+            let (value, gradient, mut hessian) = self.objective(design, &b);
             // The intercepts of a softmax can move together.
             (0..n).for_each(|i| hessian[i * n + i] += 1e-9);
             let step = solve(hessian, gradient.clone());
@@ -188,7 +192,7 @@ impl Case {
                 break;
             }
         }
-        self.objective(&design, &b).0
+        self.objective(design, &b).0
     }
 }
 
@@ -316,35 +320,131 @@ fn the_spectrum_is_left_out_where_it_is_not_wanted() {
     });
 }
 
+/// Two partitions, one of them with two cuts of one column.
+fn partitions() -> Partitions {
+    let mut cuts = vec![Cut::NONE; 2 * CUTS];
+    cuts[0] = Cut { column: 1, at: 0.3 };
+    cuts[3] = Cut { column: 0, at: -0.4 };
+    cuts[CUTS] = Cut { column: 2, at: 0.1 };
+    cuts[CUTS + 1] = Cut { column: 2, at: 0.9 };
+    Partitions::new(cuts)
+}
+
+impl Case {
+    /// The design with the indicators of the cells, times a factor, before its columns.
+    fn design_with_cells(&self, factor: f64) -> Vec<Vec<f64>> {
+        let partitions = partitions();
+        let with = |(x, dense): (&[f32], Vec<f64>)| {
+            let x: Vec<f32> = x.iter().map(|v| (v - 0.1) * 0.9).collect();
+            let mut cells = [0; 2];
+            partitions.of_row(&x, &mut cells);
+            let mut row = vec![0.0; partitions.cells()];
+            cells.iter().enumerate().for_each(|(p, &cell)| row[p * CELLS + cell as usize] = factor);
+            row.extend(dense);
+            row
+        };
+        self.x.chunks_exact(COLUMNS).zip(self.design(&self.at)).map(with).collect()
+    }
+}
+
 #[test]
-fn a_cached_design_gives_what_passes_over_the_rows_give() {
-    for case in Case::all().iter().filter(|c| c.classes > 0) {
+fn passes_over_the_rows_give_the_loss_and_its_gradient() {
+    for case in Case::all() {
         case.with(|problem, features| {
             let rows: Vec<usize> = (0..ROWS).collect();
             let design = Design::new(features, case.linear.into());
-            let b: Vec<f64> = (0..case.outputs * design.columns()).map(|i| 0.3 * (i as f64).sin()).collect();
-            let (loss, gradient) = by_passes(problem, &design, &design.weights(&b), &rows);
-            let cache = DesignCache::new(problem, &rows, &design).expect("it is small");
-            let (cached_loss, cached_gradient) = cache.gradient(problem, &rows, &b);
-            assert!((loss - cached_loss).abs() < 1e-6, "{}", case.name());
-            for (a, b) in gradient.iter().zip(&cached_gradient) {
-                assert!((a - b).abs() < 1e-5, "{}: {a} {b}", case.name());
+            for cells in [None, Some(Cells::new(problem, &rows, &partitions()).times(0.7))] {
+                let passes = DesignRows::new(problem, &rows, &design, None, cells.as_ref());
+                let m = passes.columns();
+                let b: Vec<f64> = (0..case.outputs * m).map(|i| 0.3 * (i as f64).sin()).collect();
+                let plain = match &cells {
+                    Some(cells) => case.design_with_cells(cells.factor),
+                    None => case.design(&case.at),
+                };
+                let (value, mut expected, _) = case.objective(&plain, &b);
+                let mut loss = value;
+                for i in (0..b.len()).filter(|i| i % m != m - 1) {
+                    loss -= ALPHA * b[i] * b[i];
+                    expected[i] -= 2.0 * ALPHA * b[i];
+                }
+                let anew = DesignRows::new(problem, &rows, &design, None, cells.as_ref()).anew(&design);
+                for passes in [passes, anew] {
+                    let (got, gradient) = passes.gradient(&b);
+                    assert!((got - loss).abs() < 1e-5 * loss, "{}: {got} {loss}", case.name());
+                    let error: Vec<f64> = gradient.iter().zip(&expected).map(|(a, b)| a - b).collect();
+                    assert!(norm(&error) < 1e-5 * norm(&expected), "{}: {}", case.name(), norm(&error));
+                }
             }
         });
     }
 }
 
-/// Loss and gradient by the coefficients, without a cache.
+/// Also where the design has more columns than rows, and after the cells' penalty has changed.
+#[test]
+fn the_head_with_partitions_is_the_best_one() {
+    for case in Case::all() {
+        let (found, factor) = case.with(|problem, features| {
+            let rows: Vec<usize> = (0..ROWS).collect();
+            let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
+            reduced.head(features);
+            let mut reduced = reduced.with_partitions(&partitions());
+            for penalty in [0.1, 0.02, 0.02, 0.02, 0.02] {
+                reduced.penalise_cells(penalty, ALPHA);
+                let features = ScaledFeatures {
+                    map: features.map.clone().with_partitions(partitions()),
+                    ..features.clone()
+                };
+                let weights = reduced.penalised(&features, ALPHA);
+                let network = Network::new(&features.map, &weights);
+                let (loss, b) = (problem.mean_loss(network, &rows), reduced.warm.as_ref().expect("a head"));
+                let factor = reduced.cells.as_ref().expect("cells").factor;
+                let m = b.len() / case.outputs;
+                let value = loss + crate::ridge::penalty(b, m, ALPHA);
+                let plain = case.objective(&case.design_with_cells(factor), b).0;
+                assert!((value - plain).abs() < 1e-5 * plain, "{}: {value} {plain}", case.name());
+            }
+            let factor = reduced.cells.as_ref().expect("cells").factor;
+            (reduced.warm.expect("a head"), factor)
+        });
+        let design = case.design_with_cells(factor);
+        let (value, best) = (case.objective(&design, &found).0, case.best(&design));
+        assert!(value - best < 3.0 * WITH_CELLS.tolerance * best, "{}: {value} {best}", case.name());
+        assert!(value > best - 1e-6 * best, "{}: {value} {best}", case.name());
+    }
+}
+
+#[test]
+fn without_partitions_the_head_is_as_it_was() {
+    for case in Case::all() {
+        case.with(|problem, features| {
+            let rows: Vec<usize> = (0..ROWS).collect();
+            let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
+            let before = reduced.head(features);
+            let mut reduced = reduced.with_partitions(&partitions());
+            reduced.penalise_cells(1e-3, ALPHA);
+            let beside = ScaledFeatures {
+                map: features.map.clone().with_partitions(partitions()),
+                ..features.clone()
+            };
+            assert!(reduced.penalised(&beside, ALPHA).cells.iter().any(|v| *v != 0.0));
+            let after = reduced.without_partitions().penalised(features, ALPHA);
+            let loss = |weights: &Weights| problem.mean_loss(Network::new(&features.map, weights), &rows);
+            if case.classes == 0 {
+                assert_eq!(before, after);
+            }
+            assert!((loss(&before) - loss(&after)).abs() < 1e-3, "{}", case.name());
+        });
+    }
+}
+
+/// Loss and gradient by the coefficients, by the passes of the backend.
 fn by_passes(
     problem: &Problem<'_>,
     design: &Design<'_>,
-    weights: &Weights,
+    coefficients: &[f64],
     rows: &[usize],
 ) -> (f64, Vec<f64>) {
-    let mut buffers = GradientBuffers::new(Wanted::Head);
-    let network = Network::new(&design.features.map, weights);
-    let loss = problem.backend.gradient(problem, network, rows, &mut buffers);
-    (loss, design.pull_back(&buffers.total().weights))
+    DesignRows::new(problem, rows, design, None, None).anew(design).gradient(coefficients)
 }
 
 /// Fewer rows than columns: the head is found among combinations of the rows, and is the best of all.
@@ -357,9 +457,9 @@ fn the_dual_form_of_few_rows_finds_the_best_head() {
             assert!(DualForm::new(problem, &design, &rows).is_some());
             let mut reduced = Reduced::new(problem, &rows, HEAD(true));
             for start in ["cold", "warm"] {
-                let weights = reduced.head(features);
+                reduced.head(features);
                 let b = reduced.warm.as_ref().expect("the head");
-                let (loss, mut gradient) = by_passes(problem, &design, &weights, &rows);
+                let (loss, mut gradient) = by_passes(problem, &design, b, &rows);
                 let m = design.columns();
                 for (g, b) in gradient.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
                     g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * ALPHA * b);
