@@ -133,13 +133,16 @@ fn the_file_of_a_committee_is_what_its_documentation_says() {
     let (models, _) = models();
     let bytes = models[6].1.to_bytes().unwrap();
     let file = SafeTensors::deserialize(&bytes).unwrap();
-    let expected: [(&str, &[usize]); 12] = [
+    let expected: [(&str, &[usize]); 15] = [
         ("theta", &[2, 3]),
         ("omega", &[2, 3, 13]),
         ("phase", &[2, 13]),
         ("beta", &[2, 13, 2]),
         ("intercept", &[2, 2]),
         ("linear", &[2, 3, 2]),
+        ("cut.column", &[2, 32, 6]),
+        ("cut.place", &[2, 32, 6]),
+        ("cells", &[2, 32, 64, 2]),
         ("importance", &[3]),
         ("scale.mean", &[3]),
         ("scale.inverse", &[3]),

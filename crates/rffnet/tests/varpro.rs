@@ -11,8 +11,8 @@ use common::{
 };
 use rand::Rng;
 use rffnet::{
-    ClassWeight, Data, Effort, Fit, Init, LossKind, Missing, Model, Params, Progress, SolverKind, Spectrum,
-    SpectrumMode, Stopped, Target, metrics,
+    ClassWeight, Data, Effort, Fit, Init, LossKind, Missing, Model, Params, Partitions, Progress, SolverKind,
+    Spectrum, SpectrumMode, Stopped, Target, metrics,
 };
 
 /// One network, few features.
@@ -116,7 +116,7 @@ fn the_head_is_the_ridge_solution_on_all_rows() {
         x.chunks_exact(d).flat_map(|r| [3.0 + (r[0] as f64).sin(), (r[1] * r[2]) as f64]).collect();
     let data = Data::new(matrix(&x, d), Target::Values { values: &y, outputs: 2 });
     for linear in [true, false] {
-        let params = small().alpha(alpha).random_features(25).linear(linear);
+        let params = small().alpha(alpha).random_features(25).linear(linear).partitions(Partitions::None);
         let numbers = Numbers::of(&fit(&params, &data));
         let rows: Vec<Vec<f64>> = x
             .chunks_exact(d)
@@ -470,7 +470,7 @@ fn effort_decides_how_many_members_there_are() {
     let (x, noise) = (normal_rows(40, 2, 229), normal_rows(40, 1, 230));
     let mut y = target(&x, 2, |r| (r[0] as f64).sin());
     y.iter_mut().zip(&noise).for_each(|(y, e)| *y += 0.3 * *e as f64);
-    for (effort, networks) in [(Effort::Quick, 4), (Effort::Normal, 8), (Effort::Thorough, 17)] {
+    for (effort, networks) in [(Effort::Quick, 3), (Effort::Normal, 6), (Effort::Thorough, 13)] {
         let params = Params::new().effort(effort).epochs(3);
         let model = sound(&params, &regression(&x, 2, &y));
         assert_eq!((model.committee(), model.plan().varpro().unwrap().effort), (networks, effort));

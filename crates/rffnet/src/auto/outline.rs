@@ -22,7 +22,7 @@ const SLACK: f64 = 0.6;
 /// use rffnet::{Outline, Params, Shape};
 /// let shape = Shape { rows: 10_000, columns: 20, classification: false };
 /// let outline = Outline::new(&Params::new(), shape, 1)?.expect("the default algorithm");
-/// assert!(outline.to_string().contains("8 members"));
+/// assert!(outline.to_string().contains("6 members"));
 /// # Ok::<(), rffnet::Error>(())
 /// ```
 #[derive(Debug, Clone)]

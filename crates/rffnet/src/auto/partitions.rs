@@ -60,7 +60,11 @@ impl Fitter<'_> {
             let network = Network::new(&features.map, &weights);
             (problem.mean_loss(network, self.split.judged_on()), penalty, weights)
         };
-        let (loss, penalty, weights) = self.choose(PENALTY, PENALTY_STEP, self.validates(), monitor, solve);
+        // A penalty that was asked for is that of all coefficients.
+        let asked = self.training.common.fixed_alpha;
+        let chooses = self.validates() && asked.is_none();
+        let (loss, penalty, weights) =
+            self.choose(asked.unwrap_or(PENALTY), PENALTY_STEP, chooses, monitor, solve);
         reduced.penalise_cells(penalty, alpha);
         Solved { features, weights, loss, reduced, ..solved }
     }

@@ -143,51 +143,67 @@ impl<'a> DesignRows<'a> {
 
     /// Mean loss over the rows, and its gradient by the coefficients.
     pub(crate) fn gradient(&self, coefficients: &[f64]) -> (f64, Vec<f64>) {
-        let Self { problem, columns, .. } = *self;
-        let (k, width, n, path) = (problem.outputs, problem.width, self.rows.len(), simd::path());
-        let factor = 1.0 / n as f64;
-        let heads = self.heads(coefficients);
+        let (problem, factor) = (self.problem, 1.0 / self.rows.len() as f64);
+        let (loss, gradient) = self.pass(coefficients, |rows, f, gradient| {
+            let (y, weight) = (problem.targets(rows), problem.weights(rows));
+            let outputs = problem.outputs;
+            let mut loss = 0.0;
+            let rows = LossRows { y: &y, f, weight: &weight, factor, outputs, gradient };
+            problem.loss.block(rows, &mut loss);
+            loss
+        });
+        (factor * loss, gradient)
+    }
+
+    /// What the gradient of the squared loss changes by with the coefficients: twice the normal equations times them.
+    pub(crate) fn twice_normal(&self, coefficients: &[f64]) -> Vec<f64> {
+        let (k, factor) = (self.problem.outputs, 2.0 / self.rows.len() as f32);
+        let (_, product) = self.pass(coefficients, |rows, f, gradient| {
+            for ((gradient, f), &i) in gradient.chunks_exact_mut(k).zip(f.chunks_exact(k)).zip(rows) {
+                let weight = factor * self.problem.weight(i);
+                gradient.iter_mut().zip(f).for_each(|(g, f)| *g = weight * f);
+            }
+            0.0
+        });
+        product
+    }
+
+    /// A pass over the rows: `residual` makes of the outputs of some rows numbers that the design is multiplied with, and the
+    /// numbers that it returns are added up.
+    fn pass(
+        &self,
+        coefficients: &[f64],
+        residual: impl Fn(&[usize], &[f32], &mut [f32]) -> f64 + Sync,
+    ) -> (f64, Vec<f64>) {
+        let (k, n, heads) = (self.problem.outputs, self.rows.len(), self.heads(coefficients));
         let block = block_rows(n, MAX_BLOCKS);
         let sum = |first: usize| {
-            let mut gradient = Heads { cells: vec![0.0; heads.cells.len()], dense: vec![0.0; k * columns] };
-            let (mut loss, mut y, mut weight) = (0.0, Vec::new(), Vec::new());
-            let (mut f, mut residual) = (Vec::new(), Vec::new());
+            let dense = vec![0.0; k * self.columns];
+            let mut sums = Heads { cells: vec![0.0; heads.cells.len()], dense };
+            let (mut total, mut f, mut r) = (0.0, Vec::new(), Vec::new());
             self.for_each_part(first..(first + block).min(n), |part, z, cells| {
                 let rows = &self.rows[part];
-                y.resize(rows.len() * width, 0.0);
-                for (&i, y) in rows.iter().zip(y.chunks_exact_mut(width)) {
-                    y.copy_from_slice(problem.target(i));
-                }
-                weight.clear();
-                weight.extend(rows.iter().map(|&i| problem.weight(i)));
                 f.resize(rows.len() * k, 0.0);
-                residual.resize(rows.len() * k, 0.0);
+                r.resize(rows.len() * k, 0.0);
                 self.part_outputs(z, cells, &heads, &mut f);
-                let part =
-                    LossRows { y: &y, f: &f, weight: &weight, factor, outputs: k, gradient: &mut residual };
-                problem.loss.block(part, &mut loss);
-                simd::dense_gradient(path, z, columns, &residual, &mut gradient.dense);
+                total += residual(rows, &f, &mut r);
+                simd::dense_gradient(simd::path(), z, self.columns, &r, &mut sums.dense);
                 if let Some(table) = self.cells {
-                    let of_output = table.columns();
-                    for (cells, residual) in
-                        cells.chunks_exact(table.partitions).zip(residual.chunks_exact(k))
-                    {
-                        for (sums, r) in gradient.cells.chunks_exact_mut(of_output).zip(residual) {
+                    for (cells, r) in cells.chunks_exact(table.partitions).zip(r.chunks_exact(k)) {
+                        for (sums, r) in sums.cells.chunks_exact_mut(table.columns()).zip(r) {
                             let sums = sums.as_chunks_mut::<CELLS>().0.iter_mut();
                             sums.zip(cells).for_each(|(sums, &cell)| sums[cell as usize % CELLS] += r);
                         }
                     }
                 }
             });
-            (loss, gradient)
+            (total, sums)
         };
         let firsts: Vec<usize> = (0..n).step_by(block).collect();
         let parts: Vec<(f64, Heads)> = firsts.into_par_iter().map(sum).collect();
         let mut total = vec![0.0; coefficients.len()];
-        for (_, part) in &parts {
-            self.add(part, &mut total);
-        }
-        (factor * parts.iter().map(|p| p.0).sum::<f64>(), total)
+        parts.iter().for_each(|(_, part)| self.add(part, &mut total));
+        (parts.iter().map(|part| part.0).sum(), total)
     }
 
     /// Coefficients of all outputs, the cells' apart, as the passes take them.

@@ -57,6 +57,10 @@ impl Preconditioner {
         self.cells = self.squares.iter().map(root).collect();
     }
 
+    pub(super) fn into_dense(self) -> Cholesky {
+        self.dense
+    }
+
     /// Coefficients of each output.
     pub(super) fn len(&self) -> usize {
         self.cells.len() + self.dense.len()
@@ -103,11 +107,16 @@ impl Preconditioner {
 /// Loss and penalty of the coefficients, and their gradient.
 fn objective(passes: &DesignRows<'_>, b: &[f64], alpha: f64) -> (f64, Vec<f64>) {
     let m = passes.columns();
-    let (loss, mut g) = passes.gradient(b);
-    for (g, b) in g.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
-        g[..m - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
+    let (loss, mut gradient) = passes.gradient(b);
+    add_penalty(&mut gradient, b, m, alpha);
+    (loss + penalty(b, m, alpha), gradient)
+}
+
+/// The gradient of the penalty: the intercept, the last coefficient of each output, is free.
+fn add_penalty(gradient: &mut [f64], b: &[f64], columns: usize, alpha: f64) {
+    for (g, b) in gradient.chunks_exact_mut(columns).zip(b.chunks_exact(columns)) {
+        g[..columns - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
     }
-    (loss + penalty(b, m, alpha), g)
 }
 
 /// L-BFGS on u = L'b.
@@ -162,7 +171,6 @@ pub(super) fn conjugate_gradients(
         hessian.solve_upper(&mut s);
         s
     };
-    let (_, of_nothing) = objective(passes, &vec![0.0; start.len()], alpha);
     let (value, mut gradient) = objective(passes, &start, alpha);
     let (mut at, mut direction) = (start, vec![0.0; gradient.len()]);
     let mut scaled = solve(&gradient);
@@ -172,8 +180,8 @@ pub(super) fn conjugate_gradients(
             break;
         }
         direction.iter_mut().zip(&scaled).for_each(|(d, s)| *d = kept * *d - s);
-        let (_, mut change) = objective(passes, &direction, alpha);
-        change.iter_mut().zip(&of_nothing).for_each(|(c, g)| *c -= g);
+        let mut change = passes.twice_normal(&direction);
+        add_penalty(&mut change, &direction, passes.columns(), alpha);
         let step = decrement / dot(&direction, &change);
         if !(step > 0.0 && step.is_finite()) {
             break;

@@ -8,6 +8,7 @@
 use crate::backend::{GradientBuffers, Wanted};
 use crate::features::{Network, Partitions, ScaledFeatures, Weights};
 use crate::loss::ExactHead;
+use crate::numerics::cholesky::Cholesky;
 use crate::problem::Problem;
 use crate::ridge::{Design, DualForm, Linear, Ridge};
 use crate::solver::design_rows::{Cells, DesignRows};
@@ -79,13 +80,13 @@ impl<'a> Reduced<'a> {
         let (cells, outputs) = (Cells::new(self.problem, self.rows, partitions), self.problem.outputs);
         let none = vec![0.0; outputs * cells.columns()];
         let warm = self.warm.map(|warm| joined(&none, &warm, outputs));
-        Self { warm, hessian: None, cells: Some(cells), ..self }
+        Self { warm, cells: Some(cells), ..self }
     }
 
     /// The design alone.
     pub(crate) fn without_partitions(self) -> Self {
         let warm = self.warm.map(|warm| split(&warm, count(&self.cells), self.problem.outputs).1);
-        Self { warm, hessian: None, cells: None, ..self }
+        Self { warm, cells: None, ..self }
     }
 
     /// Penalises the mean square of the cells' values with this, where all other coefficients have `alpha`.
@@ -179,18 +180,19 @@ impl<'a> Reduced<'a> {
         let cells = self.cells.take();
         let dual = DualForm::new(problem, design, rows);
         let passes = DesignRows::new(problem, rows, design, dual.as_ref(), cells.as_ref());
-        let hessian = |at: &[f64]| {
+        let hessian = |at: &[f64], dense: Option<Cholesky>| {
             // Weights of the rows in the Hessian, one block for all classes.
             let mut by_row = vec![0.0; problem.columns.x.rows()];
             for (f, &i) in passes.outputs(at).chunks_exact(problem.outputs).zip(rows) {
                 by_row[i] = curvature(f).max(MIN_CURVATURE) as f32;
             }
             let weights = rows.iter().map(|&i| (problem.weight(i) * by_row[i]) as f64);
-            let moments = match &dual {
+            let moments = || match &dual {
                 Some(dual) => dual.moments(problem, rows, Some(&by_row)),
                 None => problem.backend.moments(problem, design, rows, Some(&by_row)),
             };
-            Preconditioner::new(cells.as_ref(), weights, moments.factor(2.0 * alpha), 2.0 * alpha, 1.0)
+            let dense = dense.unwrap_or_else(|| moments().factor(2.0 * alpha));
+            Preconditioner::new(cells.as_ref(), weights, dense, 2.0 * alpha, 1.0)
         };
         let found =
             self.in_dual(dual.as_ref(), &passes, |reduced, warm| reduced.seek(warm, &passes, hessian));
@@ -225,10 +227,17 @@ impl<'a> Reduced<'a> {
         &mut self,
         mut at: Vec<f64>,
         passes: &DesignRows<'_>,
-        hessian: impl Fn(&[f64]) -> Preconditioner,
+        hessian: impl Fn(&[f64], Option<Cholesky>) -> Preconditioner,
     ) -> Vec<f64> {
-        let stale = self.hessian.take().filter(|hessian| hessian.len() == passes.columns());
-        let mut now = stale.unwrap_or_else(|| hessian(&at));
+        let mut now = match self.hessian.take() {
+            Some(stale) if stale.len() == passes.columns() => stale,
+            // Cells have come, or gone, beside the same design.
+            stale => {
+                let dense = stale.map(Preconditioner::into_dense);
+                let known = dense.filter(|dense| dense.len() + passes.cells() == passes.columns());
+                hessian(&at, known)
+            }
+        };
         let alpha = self.settings.alpha;
         if passes.cells() > 0 {
             at = descend(&now, at, alpha, WITH_CELLS, passes).0;
@@ -241,7 +250,7 @@ impl<'a> Reduced<'a> {
                 if done == Descended::Converged || (done == Descended::Stuck && round > 0) {
                     break;
                 }
-                now = hessian(&at);
+                now = hessian(&at, None);
             }
         }
         self.hessian = Some(now);

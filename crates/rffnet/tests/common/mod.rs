@@ -106,6 +106,10 @@ pub(crate) struct Numbers {
     pub(crate) intercept: Vec<f64>,
     /// `columns x outputs`; empty without linear terms.
     pub(crate) linear: Vec<f64>,
+    /// Column and place of each cut, six a partition.
+    pub(crate) cuts: Vec<(usize, f64)>,
+    /// `partitions x 64 x outputs`.
+    pub(crate) cells: Vec<f64>,
     pub(crate) mean: Vec<f64>,
     pub(crate) inverse: Vec<f64>,
     pub(crate) target_mean: Vec<f64>,
@@ -140,7 +144,10 @@ impl Numbers {
             values[m * len..(m + 1) * len].to_vec()
         };
         let scaled = model.plan().common.scaled_features;
-        let linear = file.tensor("linear").is_ok();
+        let part_if_any = |name: &str, m: usize| match file.tensor(name) {
+            Ok(_) => part(name, m),
+            Err(_) => Vec::new(),
+        };
         let network = |m: usize| {
             let phase = part("phase", m);
             Self {
@@ -148,7 +155,13 @@ impl Numbers {
                 omega: part("omega", m),
                 beta: part("beta", m),
                 intercept: part("intercept", m),
-                linear: if linear { part("linear", m) } else { Vec::new() },
+                linear: part_if_any("linear", m),
+                cuts: part_if_any("cut.column", m)
+                    .into_iter()
+                    .map(|column| column as usize)
+                    .zip(part_if_any("cut.place", m))
+                    .collect(),
+                cells: part_if_any("cells", m),
                 mean: f32s("scale.mean"),
                 inverse: f32s("scale.inverse"),
                 target_mean: f64s("scale.target_mean"),
@@ -187,7 +200,12 @@ impl Numbers {
         let output = |c: usize| {
             let linear = self.linear.iter().skip(c).step_by(k).zip(&x).map(|(b, x)| b * x).sum::<f64>();
             let cosines = z.iter().enumerate().map(|(i, z)| self.beta[i * k + c] * z).sum::<f64>();
-            self.intercept[c] + linear + cosines
+            let cells = self.cuts.chunks_exact(6).enumerate().map(|(p, cuts)| {
+                let above = cuts.iter().map(|&(column, place)| usize::from(x[column] >= place));
+                let cell: usize = above.enumerate().map(|(bit, above)| above << bit).sum();
+                self.cells[(64 * p + cell) * k + c]
+            });
+            self.intercept[c] + linear + cosines + cells.sum::<f64>()
         };
         (0..k).map(output).collect()
     }
