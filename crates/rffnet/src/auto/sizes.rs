@@ -13,8 +13,8 @@ const CLASS_STEPS: f64 = 60.0;
 /// Passes over the rows for a head with partitions, and what a number of the design costs in one, since it comes from memory.
 const PASSES: f64 = 45.0;
 const PASS: f64 = 60.0;
-/// Bytes that the Gram matrices and factors of heads may take at a time.
-const HEADS_MEMORY: f64 = 150e6;
+/// Bytes that the Gram matrices, factors and cells of heads may take at a time.
+const HEADS_MEMORY: f64 = 250e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 
@@ -140,10 +140,11 @@ impl Sizes {
         }
     }
 
-    /// Heads of so many features that are solved at a time: their Gram matrices and factors are to fit into the memory side by side.
+    /// Heads of so many features that are solved at a time: their Gram matrices, factors and cells are to fit into the memory
+    /// side by side.
     pub(crate) fn heads_at_a_time(&self, features: usize) -> usize {
-        let design = features as f64 + self.columns;
-        ((HEADS_MEMORY / (16.0 * design * design)) as usize).max(1)
+        let (design, cells) = (features as f64 + self.columns, (self.head_rows * self.partitions) as f64);
+        ((HEADS_MEMORY / (16.0 * design * design + cells)) as usize).max(1)
     }
 
     /// Multiplications of the whole fit.

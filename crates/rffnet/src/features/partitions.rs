@@ -11,7 +11,7 @@ pub(crate) const CUTS: usize = 6;
 pub(crate) const CELLS: usize = 1 << CUTS;
 
 /// Half a unit of a transformed column, and a little more: of a column of 0 and 1, the cut between them is near both.
-const HALF: f32 = 0.501;
+const HALF: f32 = 0.52;
 
 /// One cut: rows whose transformed column is at least `at` are above it. Where `at` is [`f32::MAX`] no row is.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -251,7 +251,8 @@ impl Model {
         Ok(p.chunks_exact(self.metadata.classes.len()).map(|row| argmax(row) as u32).collect())
     }
 
-    /// A copy whose relevances and linear terms outside `keep` are zero: f then does not depend on the other columns.
+    /// A copy whose relevances and linear terms outside `keep` are zero, and whose cuts outside it see the mean: f then does not
+    /// depend on the other columns.
     pub fn restricted(&self, keep: &[usize]) -> Self {
         let mut model = self.clone();
         let mut kept = vec![false; self.metadata.feature_names.len()];

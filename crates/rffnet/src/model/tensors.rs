@@ -148,9 +148,10 @@ impl Model {
         let beta = arrays.f32s("beta", &stacked(&[s, k]))?;
         let intercept = arrays.f32s("intercept", &stacked(&[k]))?;
         let linear = arrays.f32s_if_any("linear", &stacked(&[d, k]))?;
-        let partitions = match arrays.shape("cut.column") {
-            Ok(shape) => *shape.get(shape.len().saturating_sub(2)).unwrap_or(&0),
-            Err(_) => 0,
+        let partitions = match arrays.shape("cut.column").map(|shape| shape.as_slice()) {
+            Ok(&[p, CUTS] | &[_, p, CUTS]) if p > 0 => p,
+            Err(_) if arrays.shape("cells").is_err() && arrays.shape("cut.place").is_err() => 0,
+            _ => return Err(damaged("the partitions do not fit")),
         };
         let cut_columns = arrays.f32s_if_any("cut.column", &stacked(&[partitions, CUTS]))?;
         if cut_columns.iter().any(|&j| !(j >= 0.0 && j < d as f32 && j.fract() == 0.0)) {

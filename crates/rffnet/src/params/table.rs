@@ -187,7 +187,7 @@ table! {
     "linear" "linear" "linear", Model, Switch, Text("true"),
         "Linear terms beside the features; varpro";
     "committee" "committee" "committee", Model, Whole("M"),
-        Text("by effort 4, 8 or 17"),
+        Text("by effort 3, 6 or 13"),
         "Members of the ensemble, whose predictions are averaged; varpro";
     "partitions" "partitions" "partitions", Model, ValueKind::Partitions, Text("auto"),
         "Partitions of the rows into cells beside the random features, for what steps: chosen on validation rows, none, or so \
