@@ -93,6 +93,10 @@ CASES = {
     "skewed": (prices, [], skew),
     "skewed, missing": (sides, ["--missing", "mean"], skew),
     "poisson": (counts, ["--loss", "poisson", "--task", "regression"]),
+    "partitions": (prices, ["--partitions", "50"]),
+    "partitions, no linear terms": (prices, ["--partitions", "50", "--linear", "false", "--committee", "2"]),
+    "partitions, two classes": (sides, ["--partitions", "50"], skew),
+    "partitions, three classes": (thirds, ["--partitions", "50", "--missing", "mean"]),
     "quantile": (prices, ["--loss", "quantile:0.9"]),
     "two classes": (sides, []),
     "two classes, missing": (sides, ["--missing", "mean", "--class-weight", "balanced"]),
@@ -145,7 +149,8 @@ def test_onnxruntime_predicts_the_same(tmp_path, case, record_property):
 
 def test_the_checker_is_content(tmp_path):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed: pip install onnx")
-    for case in ["default", "missing", "skewed", "poisson", "two classes", "whole numbers as classes", "few columns"]:
+    checked = ["default", "missing", "skewed", "poisson", "two classes", "whole numbers as classes", "few columns"]
+    for case in [*checked, "partitions"]:
         exported(tmp_path, *CASES[case])
         model = onnx.load(tmp_path / "m.onnx")
         onnx.checker.check_model(model, full_check=True)
@@ -156,8 +161,9 @@ def test_the_checker_is_content(tmp_path):
         assert properties["task"] in ("regression", "classification")
 
 
-def test_any_number_of_rows(tmp_path):
-    session, new, expected, y = exported(tmp_path, *CASES["default"])
+@pytest.mark.parametrize("case", ["default", "partitions"])
+def test_any_number_of_rows(tmp_path, case):
+    session, new, expected, y = exported(tmp_path, *CASES[case])
     (whole,) = session.run(None, {"X": new})
     (one,) = session.run(None, {"X": new[:1]})
     (none,) = session.run(None, {"X": new[:0]})
@@ -165,7 +171,7 @@ def test_any_number_of_rows(tmp_path):
     assert abs(one[0] - whole[0]) < TOLERANCE * np.std(y)
 
 
-@pytest.mark.parametrize("case", ["default", "skewed"])
+@pytest.mark.parametrize("case", ["default", "skewed", "partitions, no linear terms"])
 def test_a_row_the_model_would_refuse_is_not_a_number(tmp_path, case):
     target, flags, *shape = CASES[case]
     session, new, _, _ = exported(tmp_path, target, [*flags, "--missing=error"], *shape)

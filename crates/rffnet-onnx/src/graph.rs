@@ -78,8 +78,12 @@ impl Graph {
     }
 
     pub(crate) fn integers(&mut self, name: &str, values: &[i64]) -> Value {
-        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.raw(name, Type::Int64, &[values.len()], bytes)
+        self.integers_of(name, &[values.len()], values)
+    }
+
+    /// The same, of more dimensions than one.
+    pub(crate) fn integers_of(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
+        self.raw(name, Type::Int64, shape, values.iter().flat_map(|v| v.to_le_bytes()).collect())
     }
 
     pub(crate) fn texts(&mut self, name: &str, values: &[String]) -> Value {

@@ -27,7 +27,9 @@
 //!
 //! The graph computes as the model does: cosines in 32 bits, what follows the average over the members of the ensemble
 //! in 64. Sums may be rounded in another order, so results agree to some 1e-6 of the target's spread, and less well
-//! where relevances or rows are so extreme that the cosines' arguments reach the thousands. A graph cannot refuse a
+//! where relevances or rows are so extreme that the cosines' arguments reach the thousands. A row that
+//! is at a cut of a partition to the last bit is on the model's side of it if the runtime rounds column transforms as the
+//! model does, to 32 bits after each operation (but for a power, which has 64). A graph cannot refuse a
 //! row: a missing cell (of a model that was fitted with `missing = error`) and an infinite one make predictions and
 //! probabilities NaN where the model looks at that column, and a label then means nothing. In a column that is clipped,
 //! soft-clipped or has a Yeo-Johnson transform, an infinite cell is a very large one.
@@ -36,11 +38,13 @@
 mod encode;
 mod graph;
 mod proto;
+mod steps;
 
 use rffnet::{ColumnTransform, ColumnType, Error, Link, MemberTensors, Missing, Model, Task, YeoJohnson};
 
 use crate::encode::encoded;
 use crate::graph::{Dim, Graph, Type, Value};
+use crate::steps::{steps, watched};
 
 /// Protobuf's limit for one message.
 const LARGEST: usize = i32::MAX as usize;
@@ -157,6 +161,8 @@ fn decision(graph: &mut Graph, model: &Model, z: &Value) -> Value {
     let ones = [graph.integers("before", &[0, 1, 0, 0]), graph.floats("one", &[], &[1.0])];
     let mut terms: Vec<Value> =
         (1..).zip(model.members()).map(|m| cosines(graph, model, m, &ones, z)).collect();
+    terms.extend((1..).zip(model.members()).filter_map(|m| steps(graph, model, m, z)));
+    terms.extend(watched(graph, model, z));
     let linear = averaged(model, |member| &member.linear);
     if !linear.is_empty() {
         let linear = graph.floats("linear", &[d, k], &linear);

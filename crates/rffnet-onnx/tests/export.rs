@@ -5,8 +5,8 @@ mod common;
 use common::read::{self, Cells, Tensor};
 use common::run::run;
 use rffnet::{
-    ColumnType, Data, Effort, Fit, Kernel, LossKind, Matrix, Missing, Model, Params, Preset, SolverKind,
-    SpectrumMode, Target,
+    ColumnTransform, ColumnType, Data, Effort, Fit, Kernel, LossKind, Matrix, Missing, Model, Params,
+    Partitions, Preset, SolverKind, SpectrumMode, Target, TensorValues,
 };
 
 const COLUMNS: usize = 4;
@@ -103,7 +103,7 @@ fn occurrences(graph: &read::Model, op: &str) -> usize {
 
 #[test]
 fn an_ensemble_with_linear_terms() {
-    let params = quick().committee(3);
+    let params = quick().committee(3).partitions(Partitions::None);
     let (model, graph) = regression(&params, 1, |row| 500.0 + 20.0 * signal(row), false);
     assert_eq!((model.committee(), occurrences(&graph, "Cos")), (3, 3));
     assert_eq!(occurrences(&graph, "MatMul"), 7, "two a member, and the linear terms");
@@ -111,9 +111,99 @@ fn an_ensemble_with_linear_terms() {
 
 #[test]
 fn a_single_model_without_linear_terms() {
-    let params = quick().committee(1).linear(false);
+    let params = quick().committee(1).linear(false).partitions(Partitions::None);
     let (_, graph) = regression(&params, 1, signal, false);
     assert_eq!(occurrences(&graph, "MatMul"), 2);
+}
+
+/// A target that steps, beside one that does not.
+fn steps(row: &[f32]) -> f64 {
+    signal(row) + 4.0 * f64::from(u8::from(row[0] > 0.7 && row[1] < 1010.0)) - f64::from(row[3].round())
+}
+
+/// With partitions.
+fn stepped() -> Params {
+    quick().partitions(Partitions::Count(20))
+}
+
+#[test]
+fn partitions_of_every_member() {
+    let (model, graph) = regression(&stepped().committee(3), 1, steps, false);
+    assert_eq!((model.partitions(), occurrences(&graph, "GreaterOrEqual")), (20, 3));
+    assert_eq!(graph.constants["cut_place2"].shape, [20, 6]);
+    assert_eq!(graph.constants["cell_values2"].shape, [20 * 64, 1]);
+    assert!(graph.constants["cut_place2"].numbers().contains(&f32::MAX.into()), "there are empty cuts");
+    regression(&stepped(), 3, steps, false);
+    regression(&stepped().missing(Missing::Mean), 1, steps, true);
+    let (_, graph) = regression(&quick().partitions(Partitions::None), 1, steps, false);
+    assert_eq!(occurrences(&graph, "GreaterOrEqual"), 0);
+}
+
+#[test]
+fn partitions_of_a_classifier() {
+    for classes in [&["no", "yes"][..], &["low", "middle", "high"]] {
+        let graph = classification(&stepped(), classes, 8);
+        let outputs = if classes.len() == 2 { 1 } else { 3 };
+        assert_eq!(graph.constants["cell_values1"].shape, [20 * 64, outputs]);
+    }
+}
+
+#[test]
+fn partitions_without_some_columns() {
+    let (model, _) = regression(&stepped().committee(2), 1, steps, false);
+    let new = rows(3, 50);
+    for keep in [&[0][..], &[1, 3], &[]] {
+        let model = model.restricted(keep);
+        let graph = exported(&model);
+        assert!(graph.constants["cut_place1"].numbers().contains(&f32::MIN.into()));
+        let got = run(&graph, tensor(&new));
+        let expected = model.predict(Matrix::new(&new, 50, COLUMNS).expect("a matrix")).expect("predictions");
+        assert!(largest_difference(got["prediction"].numbers(), &expected) < TOLERANCE);
+    }
+}
+
+/// Some cuts are at cells of the rows, one member's partitions are empty, and only cuts look at the last column.
+#[test]
+fn cuts_at_cells_and_of_columns_without_cosines() {
+    let params = stepped().committee(2).linear(false).missing(Missing::Error);
+    let (model, _) = regression(&params, 1, steps, false);
+    let (mut new, t) = (rows(3, 60), model.transforms());
+    let clips = |t: &ColumnTransform| t.soft_clip.is_none() && t.power.is_none_or(|p| p.power == 1.0);
+    assert!(t.iter().all(clips), "columns are standardised and clipped, and that is all");
+    let columns = model.members().next().expect("a member").cut_columns.clone();
+    let mut tensors = model.tensors();
+    for tensor in &mut tensors {
+        let TensorValues::F32(values) = &mut tensor.values else { continue };
+        let of_member = values.len() / 2;
+        let (first, second) = values.split_at_mut(of_member);
+        match tensor.name.as_str() {
+            "theta" => (first[3], second[3]) = (0.0, 0.0),
+            "cut.place" => {
+                // Not of the first column, whose cells are not centred without rounding, which is not done here.
+                let later = first.iter_mut().zip(columns.iter().map(|&j| j as usize)).filter(|(_, j)| *j > 0);
+                for (i, (at, j)) in later.enumerate().step_by(2) {
+                    let z = (new[i % 60 * COLUMNS + j] - t[j].mean) * t[j].inverse;
+                    *at = t[j].power.map_or(z, |p| z.clamp(p.low, p.high));
+                }
+            }
+            "cells" => second.fill(0.0),
+            _ => {}
+        }
+    }
+    let model = Model::from_tensors(model.metadata().clone(), tensors).expect("a model");
+    let graph = exported(&model);
+    assert_eq!(graph.constants["watched_column"].numbers(), [3.0]);
+    assert_eq!(occurrences(&graph, "ReduceSum"), 1);
+    let expected = model.predict(Matrix::new(&new, 60, COLUMNS).expect("a matrix")).expect("predictions");
+    let got = run(&graph, tensor(&new));
+    let difference = largest_difference(got["prediction"].numbers(), &expected);
+    println!("{difference:.1e}");
+    assert!(difference < TOLERANCE, "{difference}");
+    // A row that the model refuses.
+    new[3] = f32::NAN;
+    let got = run(&graph, tensor(&new));
+    let y = got["prediction"].numbers();
+    assert!(y[0].is_nan() && y[1..].iter().all(|y| y.is_finite()));
 }
 
 #[test]

@@ -62,10 +62,13 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
         "Pow" => broadcast(inputs, f64::powf),
         "Equal" => broadcast(inputs, |a, b| (a == b).into()),
         "Less" => broadcast(inputs, |a, b| (a < b).into()),
+        // Of 32-bit numbers, so that a cell is at a cut here where it is in the model.
+        "GreaterOrEqual" => broadcast(inputs, |a, b| (a as f32 >= b as f32).into()),
         "Abs" => a.map(f64::abs),
         "Sqrt" => a.map(f64::sqrt),
-        "Max" => broadcast(inputs, f64::max),
-        "Min" => broadcast(inputs, f64::min),
+        // What is not a number stays that.
+        "Max" => broadcast(inputs, |a, b| if a >= b || a.is_nan() { a } else { b }),
+        "Min" => broadcast(inputs, |a, b| if a <= b || a.is_nan() { a } else { b }),
         "Cos" => a.map(f64::cos),
         "Sin" => a.map(f64::sin),
         "Floor" => a.map(f64::floor),
@@ -90,9 +93,17 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
             Tensor::of(&[n, d + 1], rows.collect())
         }
         "MatMul" => {
-            let ((n, d), (rows, k), b) = (a.rows(), inputs[1].rows(), inputs[1].numbers());
-            assert_eq!(d, rows);
-            let cell = |i: usize| (0..d).map(|j| a.numbers()[i / k * d + j] * b[j * k + i % k]).sum();
+            let (leading, d) = a.shape.split_at(a.shape.len() - 1);
+            let ((rows, k), b) = (inputs[1].rows(), inputs[1].numbers());
+            assert_eq!(d, [rows]);
+            let n: usize = leading.iter().product();
+            let cell = |i: usize| (0..rows).map(|j| a.numbers()[i / k * rows + j] * b[j * k + i % k]).sum();
+            Tensor::of(&[leading, &[k]].concat(), (0..n * k).map(cell).collect())
+        }
+        "ReduceSum" => {
+            assert_eq!((inputs[1].numbers(), attribute("keepdims")), (&[1.0, 2.0][..], Some(0)));
+            let [n, parts, 1, k] = *a.shape else { panic!("a column of parts is needed, not {:?}", a.shape) };
+            let cell = |i: usize| (0..parts).map(|p| a.numbers()[(i / k * parts + p) * k + i % k]).sum();
             Tensor::of(&[n, k], (0..n * k).map(cell).collect())
         }
         "Squeeze" => {
@@ -123,34 +134,26 @@ fn compute(node: &Node, inputs: &[&Tensor]) -> Tensor {
                 |row: usize| inputs.iter().flat_map(move |t| &t.numbers()[row * t.rows().1..][..t.rows().1]);
             Tensor::of(&[a.rows().0, width], (0..a.rows().0).flat_map(row).copied().collect())
         }
-        "Gather" => gather(a, inputs[1], attribute("axis")),
+        "Gather" => gather(a, inputs[1], attribute("axis").expect("an axis") as usize),
         other => panic!("operator {other}"),
     }
 }
 
-/// Entries of a list, or columns of a matrix.
-fn gather(a: &Tensor, at: &Tensor, axis: Option<u64>) -> Tensor {
-    let at: Vec<usize> = at.numbers().iter().map(|&i| i as usize).collect();
-    match (axis, &a.cells, a.shape.len()) {
-        (Some(0), Cells::Texts(texts), 1) => Tensor {
-            shape: vec![at.len()],
-            cells: Cells::Texts(at.iter().map(|&i| texts[i].clone()).collect()),
-        },
-        (Some(0), Cells::Numbers(numbers), 1) => {
-            Tensor::of(&[at.len()], at.iter().map(|&i| numbers[i]).collect())
-        }
-        (Some(0), Cells::Numbers(numbers), 2) => {
-            let d = a.rows().1;
-            let row = |&i: &usize| &numbers[i * d..(i + 1) * d];
-            Tensor::of(&[at.len(), d], at.iter().flat_map(row).copied().collect())
-        }
-        (Some(1), Cells::Numbers(numbers), 2) => {
-            let (n, d) = a.rows();
-            let row = |row| at.iter().map(move |&j| numbers[row * d + j]);
-            Tensor::of(&[n, at.len()], (0..n).flat_map(row).collect())
-        }
-        other => panic!("a gather of {other:?}"),
-    }
+/// Entries along an axis, which gives way to the dimensions of `at`.
+fn gather(a: &Tensor, at: &Tensor, axis: usize) -> Tensor {
+    let (size, below) = (a.shape[axis], a.shape[axis + 1..].iter().product::<usize>());
+    let above = a.shape[..axis].iter().product::<usize>();
+    let entry = |i: usize, at: f64| {
+        assert!(at >= 0.0 && at < size as f64 && at.fract() == 0.0, "entry {at} of {size}");
+        let first = (i * size + at as usize) * below;
+        first..first + below
+    };
+    let places = (0..above).flat_map(|i| at.numbers().iter().flat_map(move |&at| entry(i, at)));
+    let cells = match &a.cells {
+        Cells::Texts(texts) => Cells::Texts(places.map(|i| texts[i].clone()).collect()),
+        Cells::Numbers(numbers) => Cells::Numbers(places.map(|i| numbers[i]).collect()),
+    };
+    Tensor { shape: [&a.shape[..axis], &at.shape, &a.shape[axis + 1..]].concat(), cells }
 }
 
 /// Elementwise, from left to right; dimensions of one, and leading ones that are absent, are repeated.
