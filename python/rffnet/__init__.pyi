@@ -34,6 +34,7 @@ Schedule: TypeAlias = Literal["constant", "one-cycle", "cosine"]
 Missing: TypeAlias = Literal["auto", "error", "mean"]
 Spectrum: TypeAlias = Literal["fixed", "learned", "auto"]
 Effort: TypeAlias = Literal["quick", "normal", "thorough"]
+Partitions: TypeAlias = Literal["auto", "none"] | int
 
 class _RFFNet(BaseEstimator):
     relevances_: Doubles
@@ -89,6 +90,7 @@ class RFFNetRegressor(RegressorMixin, _RFFNet):
         spectrum: Spectrum | None = None,
         linear: bool | None = None,
         committee: int | None = None,
+        partitions: Partitions | None = None,
         effort: Effort | None = None,
         budget: float | None = None,
         recipe: str | None = None,
@@ -132,6 +134,7 @@ class RFFNetClassifier(ClassifierMixin, _RFFNet):
         spectrum: Spectrum | None = None,
         linear: bool | None = None,
         committee: int | None = None,
+        partitions: Partitions | None = None,
         effort: Effort | None = None,
         budget: float | None = None,
         recipe: str | None = None,

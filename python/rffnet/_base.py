@@ -49,6 +49,7 @@ class RFFNet(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         spectrum=None,
         linear=None,
         committee=None,
+        partitions=None,
         effort=None,
         budget=None,
         recipe=None,

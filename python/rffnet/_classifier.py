@@ -64,6 +64,7 @@ class RFFNetClassifier(ClassifierMixin, RFFNet):
         spectrum=None,
         linear=None,
         committee=None,
+        partitions=None,
         effort=None,
         budget=None,
         recipe=None,

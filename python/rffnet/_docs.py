@@ -57,8 +57,11 @@ spectrum : {'fixed', 'learned', 'auto'}, default=None
 linear : bool, default=None
     Linear terms beside the random features (varpro); None is True.
 committee : int, default=None
-    Members of the ensemble, whose predictions are averaged (varpro); None is 2, 4 or 8 by effort, and 1 where little is
+    Members of the ensemble, whose predictions are averaged (varpro); None is 3, 6 or 13 by effort, and 1 where little is
     left to explain.
+partitions : int, 'auto' or 'none', default=None
+    Partitions of the rows into cells beside the random features of each member, for what steps (varpro): so many, none, or
+    as many as the rows suggest if validation rows are predicted better with them; None is 'auto'.
 effort : {'quick', 'normal', 'thorough'}, default=None
     How much work to do (varpro): about a third of normal, or about four times as much.
 budget : float, default=None

@@ -69,6 +69,9 @@ def parameters(plan):
         found["class_weight"] = plan["class-weight"]
     if varpro:
         found["recipe"] = plan.get("recipe")
+        # The plan has a text, and leaves out the default.
+        partitions = plan.get("partitions", "auto")
+        found["partitions"] = int(partitions) if partitions.isdecimal() else partitions
     else:
         found |= {"batch_size": plan["batch-size"], "n_iter_no_change": plan["patience"]}
         if plan["init"] == "restarter":

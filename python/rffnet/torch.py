@@ -24,6 +24,9 @@ except ImportError as error:
 
 __all__ = ["RFFLayer", "RFFNet"]
 
+# Rows that importances are computed from, at most, where there are partitions; and rows at a time.
+STEP_ROWS, CHUNK = 4_000, 256
+
 
 class RFFLayer(nn.Module):
     """Random Fourier features with learnable relevances: sqrt(2/s) cos(omega . (theta o x) + phase).
@@ -116,26 +119,75 @@ class _Encoding(NamedTuple):
         return indicators
 
 
-class _Network(nn.Module):
-    """A member of the ensemble: features, head and, if wanted, linear terms."""
+class _Partitions(nn.Module):
+    """Partitions of the rows into cells: by its cuts a row lies in one cell of each, and the values of these cells are added.
 
-    def __init__(self, features, outputs, linear):
+    The values are a parameter, being coefficients like the head's. The cuts are buffers: comparisons have no gradient.
+    """
+
+    cuts, cells_of = 6, 64
+    # Half a unit of a transformed column, and a little more: of a column of 0 and 1, the cut between them is near both.
+    half = 0.501
+
+    def __init__(self, count, outputs, device=None, dtype=None):
+        super().__init__()
+        place = {"device": device, "dtype": dtype}
+        self.register_buffer("column", torch.zeros(count, self.cuts, dtype=torch.long, device=device))
+        self.register_buffer("place", torch.full((count, self.cuts), math.inf, **place))
+        self.cells = nn.Parameter(torch.zeros(count, self.cells_of, outputs, **place))
+
+    def forward(self, x):
+        """The sums of the cells' values, of transformed rows."""
+        number = sum((x[..., self.column[:, b]] >= self.place[:, b]).long() << b for b in range(self.cuts))
+        number = number + torch.arange(0, self.cells[..., 0].numel(), self.cells_of, device=x.device)
+        flat = number.reshape(-1, len(self.cells))
+        sums = nn.functional.embedding_bag(flat, self.cells.flatten(0, 1), mode="sum")
+        return sums.reshape(*x.shape[:-1], self.cells.shape[-1])
+
+    def changes(self, x):
+        """By how much outputs change as a column goes from half a unit below a row to half a unit above it, (rows, columns,
+        outputs): the slopes of steps."""
+        near = (x[:, self.column] - self.place).abs() <= self.half
+        same = self.column[:, :, None] == self.column[:, None]
+        # Cuts of one column move together, and the first one that is near stands for all.
+        first = near & ~(near[:, :, None] & same.tril(-1)).any(-1)
+        row, partition, cut = first.nonzero(as_tuple=True)
+        at, place = x[row[:, None], self.column[partition]], self.place[partition]
+        moved, bits = self.half * same[partition, cut], 1 << torch.arange(self.cuts, device=x.device)
+        low, high = (((values >= place) * bits).sum(-1) for values in (at - moved, at + moved))
+        change = self.cells[partition, high] - self.cells[partition, low]
+        sums = x.new_zeros(x.numel(), change.shape[-1])
+        sums.index_add_(0, row * x.shape[1] + self.column[partition, cut], change)
+        return sums.reshape(*x.shape, change.shape[-1])
+
+
+class _Network(nn.Module):
+    """A member of the ensemble: features, head and, if wanted, linear terms and partitions."""
+
+    def __init__(self, features, outputs, linear, partitions):
         super().__init__()
         place = {"device": features.theta.device, "dtype": features.theta.dtype}
         self.features = features
         self.head = nn.Linear(features.out_features, outputs, **place)
         self.linear = nn.Linear(features.in_features, outputs, bias=False, **place) if linear else None
+        self.partitions = _Partitions(partitions, outputs, **place) if partitions else None
 
     def forward(self, x):
         f = self.head(self.features(x))
-        return f if self.linear is None else f + self.linear(x)
+        for part in (self.linear, self.partitions):
+            f = f if part is None else f + part(x)
+        return f
 
     def tensors(self):
         """Views of what is learned, named and shaped as in the model file."""
-        features, head = self.features, self.head
+        features, head, partitions = self.features, self.head, self.partitions
         tensors = {"theta": features.theta, "omega": features.omega, "phase": features.phase}
         tensors |= {"beta": head.weight.T, "intercept": head.bias}
-        return tensors if self.linear is None else tensors | {"linear": self.linear.weight.T}
+        if self.linear is not None:
+            tensors["linear"] = self.linear.weight.T
+        if partitions is not None:
+            tensors |= {"cut.column": partitions.column, "cut.place": partitions.place, "cells": partitions.cells}
+        return tensors
 
 
 class RFFNet(nn.Module):
@@ -157,6 +209,9 @@ class RFFNet(nn.Module):
         Linear terms beside the features.
     committee : int, default=1
         Members of the ensemble, whose outputs are averaged.
+    partitions : int, default=0
+        Partitions of the rows into cells beside the features of each member. They have no cuts until a state dict or an
+        estimator brings them; the cuts are not trained, the values of the cells are.
     seed : int, default=0
         The seed of the frequencies; further members have the seeds that follow.
     device, dtype : optional
@@ -184,6 +239,7 @@ class RFFNet(nn.Module):
         sampling="iid",
         linear=False,
         committee=1,
+        partitions=0,
         seed=0,
         device=None,
         dtype=None,
@@ -195,7 +251,7 @@ class RFFNet(nn.Module):
             RFFLayer(in_features, n_random_features, kernel, sampling=sampling, seed=seed + m, **place)
             for m in range(committee)
         ]
-        self.networks = nn.ModuleList(_Network(layer, out_features, linear) for layer in layers)
+        self.networks = nn.ModuleList(_Network(layer, out_features, linear, partitions) for layer in layers)
         for name, shape, value in (
             ("mean", (in_features,), 0.0),
             ("inverse", (in_features,), 1.0),
@@ -245,7 +301,7 @@ class RFFNet(nn.Module):
 
     @classmethod
     def from_estimator(cls, estimator):
-        """The network of a fitted estimator, column transforms included.
+        """The network of a fitted estimator, column transforms and partitions included.
 
         Where the estimator encodes columns (categories, dates, common gaps), the network takes `estimator.encode(X)`.
 
@@ -267,7 +323,9 @@ class RFFNet(nn.Module):
         members = omega.shape[0] if stacked else 1
         columns, features = omega.shape[-2:]
         outputs = tensors["intercept"].shape[-1]
-        net = cls(columns, outputs, features, linear="linear" in tensors, committee=members, dtype=torch.float32)
+        partitions = tensors["cells"].shape[-3] if "cells" in tensors else 0
+        parts = {"linear": "linear" in tensors, "committee": members, "partitions": partitions}
+        net = cls(columns, outputs, features, **parts, dtype=torch.float32)
         net._encoding = _Encoding.of(estimator)
         with torch.no_grad():
             for m, network in enumerate(net.networks):
@@ -305,7 +363,7 @@ class RFFNet(nn.Module):
         """
         # One epoch of descent writes everything that is not a number: classes, names, the loss.
         like = clone(estimator).set_params(solver="adam", n_random_features=1, max_iter=1, spectrum=None, linear=None)
-        like.set_params(committee=None, budget=None, recipe=None, warm_start=False)
+        like.set_params(committee=None, partitions=None, budget=None, recipe=None, warm_start=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of an epoch that nobody is interested in
             like.fit(X, y)
@@ -340,11 +398,12 @@ class RFFNet(nn.Module):
         return made
 
     def _tensors(self):
-        """As the model file has them."""
+        """As the model file has them; in it, a cut that no row is above is at the largest number."""
         members = [network.tensors() for network in self.networks]
 
         def stack(name):
-            parts = [member[name].detach().numpy() for member in members]
+            parts = [member[name].detach().float() for member in members]
+            parts = [(torch.nan_to_num(part) if name == "cut.place" else part).numpy() for part in parts]
             return np.ascontiguousarray(np.stack(parts) if len(parts) > 1 else parts[0])
 
         tensors = {name: stack(name) for name in members[0]}
@@ -361,18 +420,24 @@ class RFFNet(nn.Module):
 
     def _importances(self, rows, encoding):
         """Root mean square slopes along the transformed columns; of a column that is encoded as several, the root of the sum
-        of their squares, where a slope along an indicator counts times the indicator's deviation.
+        of their squares, where a slope along an indicator counts times the indicator's deviation. A step counts by its height
+        where it is near.
         """
         deviation = torch.where(encoding.indicators(), rows.nan_to_num().std(0, correction=0), torch.ones(()))
-        rows = self._transformed(rows).requires_grad_()
+        steps = [network.partitions for network in self.networks if network.partitions is not None]
+        # As many rows as the fit looks at.
+        rows = self._transformed(rows[:: -(-len(rows) // STEP_ROWS)] if steps else rows)
+        # Of several outputs, each in units of its own deviation.
+        unit = self.target_scale if len(self.target_scale) == 1 else 1.0
         squares = torch.zeros(rows.shape[1])
-        self.train()
-        outputs = self._outputs(rows)
-        if outputs.shape[1] > 1:
-            outputs = outputs / self.target_scale
-        for output in outputs.unbind(1):
-            (slopes,) = torch.autograd.grad(output.sum(), rows, retain_graph=True)
-            squares += slopes.square().mean(0)
+        for part in rows.split(CHUNK):
+            part.requires_grad_()
+            outputs = sum(network(part) for network in self.networks) / len(self.networks)
+            with torch.no_grad():
+                changes = sum(partitions.changes(part) for partitions in steps) / len(self.networks)
+            for c, output in enumerate(outputs.unbind(1)):
+                (slopes,) = torch.autograd.grad(output.sum(), part, retain_graph=True)
+                squares += (unit * (slopes + (changes[..., c] if steps else 0.0))).square().sum(0) / len(rows)
         origin = torch.tensor(encoding.origin)
         sums = torch.zeros(int(origin.max()) + 1).index_add_(0, origin, squares * deviation.square())
         return sums.sqrt().numpy()

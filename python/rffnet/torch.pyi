@@ -42,6 +42,7 @@ class RFFNet(nn.Module):
         sampling: Sampling = "iid",
         linear: bool = False,
         committee: int = 1,
+        partitions: int = 0,
         seed: int = 0,
         device: Device | str | None = None,
         dtype: Dtype | None = None,

@@ -60,7 +60,8 @@ impl Model {
     }
 
     /// `(head, linear, intercept)` of the average of the members, in units of the outputs: f is the head times all
-    /// features sqrt(2/s) cos(..), plus the linear terms times the encoded and transformed columns, plus the intercept.
+    /// features sqrt(2/s) cos(..), plus the linear terms times the encoded and transformed columns, plus the intercept, plus
+    /// the cells of partitions where there are some.
     fn head<'py>(&self, py: Python<'py>) -> PyResult<(Grid<'py, f64>, Grid<'py, f64>, Vector<'py, f64>)> {
         let model = &self.0;
         let (m, s, k, d) =

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 use rffnet::{LossKind, PARAMETERS, Parameter, Params, Recipe, ValueKind};
 
 use crate::error::exception;
@@ -38,6 +38,14 @@ fn text(parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<String> {
             text.parse::<Recipe>().map_err(exception)?;
             text
         }
+        ValueKind::Partitions => {
+            // True is a whole number to Python, but no number of partitions.
+            let number = value.extract::<usize>().ok().filter(|_| !value.is_instance_of::<PyBool>());
+            match number {
+                Some(number) => number.to_string(),
+                None => read(value, name, "auto, none or a whole number")?,
+            }
+        }
         _ => read(value, name, "a name")?,
     })
 }
@@ -59,6 +67,7 @@ pub(crate) fn parameters() -> Vec<(&'static str, &'static str, Vec<String>, &'st
             ValueKind::Real(_) => ("number", Vec::new()),
             ValueKind::Switch => ("switch", Vec::new()),
             ValueKind::Recipe => ("recipe", Vec::new()),
+            ValueKind::Partitions => ("partitions", Vec::new()),
             _ => ("loss", Vec::new()),
         };
         (parameter.python, kind, choices, parameter.help)

@@ -28,6 +28,15 @@ def skewed():
 
 
 @pytest.fixture
+def stairs():
+    """400 rows of 4 columns, and a sum of steps of the first three."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4)).astype(np.float32)
+    y = 2 * (X[:, 0] > 0.3) - (X[:, 1] > -0.2) * (X[:, 2] > 0.1) + 0.1 * rng.normal(size=400)
+    return X, y
+
+
+@pytest.fixture
 def ring():
     """300 rows of 4 columns, and whether they lie within a circle of the first two."""
     rng = np.random.default_rng(1)

@@ -102,6 +102,9 @@ def test_documentation_and_stubs_name_the_choices_of_the_table():
         if kind == "name":
             assert set(re.findall(r"'([^']+)'", documented[name].split("}")[0])) == set(choices), name
             assert aliases[typed[name]] == set(choices), name
+        elif kind == "partitions":  # a number or a name
+            assert documented[name].startswith("int, 'auto' or 'none'")
+            assert typed[name] == "Partitions" and aliases["Partitions"] == {"auto", "none"}
         else:
             assert documented[name].startswith(types[kind]) and typed[name] == types[kind], name
 

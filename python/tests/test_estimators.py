@@ -134,7 +134,7 @@ class TestOptions:
     def test_every_parameter_of_the_library_is_there(self):
         varpro = {
             "spectrum": "fixed", "linear": False, "committee": 2, "effort": "quick", "budget": 60.0, "alpha": 1e-3,
-            "recipe": "members=3,judge-errors=1",
+            "recipe": "members=3,judge-errors=1", "partitions": 12,
         }  # fmt: skip
         model = RFFNetRegressor(**varpro, n_random_features=40, kernel="matern32", max_iter=7)
         rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ class TestOptions:
         plan = model.fit(X, X[:, 0])._plan
         assert (plan["spectrum"], plan["linear"], plan["committee"], plan["fixed-alpha"]) == ("fixed", False, 2, 1e-3)
         assert (plan["random-features"], plan["kernel"], plan["epochs"]) == (40, "matern32", 7)
-        assert plan["recipe"] == "members=3,judge_errors=1"
+        assert (plan["recipe"], plan["partitions"]) == ("members=3,judge_errors=1", "12")
         descent = {
             "solver": "palm-sgd", "loss": "huber:0.5", "sampling": "orthogonal", "init": "regressor", "penalty": "elastic-net",
             "alpha_theta": 0.01, "penalty_theta": "l2", "l1_ratio": 0.3, "lr": 0.02, "schedule": "cosine", "batch_size": 17,
@@ -165,6 +165,17 @@ class TestOptions:
         assert not np.array_equal(none.relevances_, one.relevances_)
         assert RFFNetClassifier(**options, n_restarts=3).fit(*ring)._plan["restarts"] == 3
 
+    def test_partitions(self, stairs):
+        """A number, as Python or as numpy has it, 'none' and 'auto', which is the default and finds steps."""
+        X, y = stairs
+        models = {p: quick(partitions=p).fit(X[:300], y[:300]) for p in (None, "auto", "none", 0, 9, np.int64(20))}
+        cells = {p: model._model.tensors().get("cells") for p, model in models.items()}
+        assert cells["none"] is None and cells[0] is None
+        assert [cells[p].shape for p in (9, 20)] == [(3, p, 64, 1) for p in (9, 20)]
+        assert np.array_equal(cells[None], cells["auto"])
+        scores = {p: model.score(X[300:], y[300:]) for p, model in models.items()}
+        assert scores["none"] == scores[0] < 0.9 < 0.95 < scores["auto"] == scores[None]
+
     def test_a_class_named_like_a_parameter_keeps_its_name(self, curve):
         X, _ = curve
         with pytest.raises(ValueError, match="'restarts'"):
@@ -182,6 +193,12 @@ class TestOptions:
             ({"recipe": 3}, "recipe is 3; it must be a text"),
             ({"recipe": "member=3"}, "recipe is 'member=3'; it must be NAME=NUMBER with NAME one of quick"),
             ({"recipe": "members=3", "solver": "adam"}, "recipe belong to the varpro solver"),
+            ({"partitions": "few"}, "partitions is 'few'; it must be auto, none or a whole number"),
+            ({"partitions": -1}, "partitions is -1; it must be auto, none or a whole number"),
+            ({"partitions": 2.5}, "partitions is 2.5; it must be auto, none or a whole number"),
+            ({"partitions": True}, "partitions is True; it must be auto, none or a whole number"),
+            ({"partitions": 10001}, "partitions is 10001; it must be at most 10000"),
+            ({"partitions": 9, "solver": "adam"}, "partitions, budget and recipe belong to the varpro solver"),
             ({"max_iter": 0}, "max_iter is 0"),
             ({"init": "restarter", "n_restarts": 0}, "n_restarts is 0; it must be between 1 and 10000"),
             ({"init": "restarter", "n_restarts": 10001}, "n_restarts is 10001; it must be between 1 and 10000"),
@@ -232,9 +249,11 @@ class TestAttributes:
         assert model.relevances_.shape == model.feature_importances_.shape == model.coef_.shape == (5,)
         assert np.argmax(model.feature_importances_) in (0, 1)
 
-    @pytest.mark.parametrize("options", [{}, {"preset": "paper", "max_iter": 3}, {"solver": "adam", "max_iter": 3}])
+    @pytest.mark.parametrize(
+        "options", [{}, {"partitions": "none"}, {"preset": "paper", "max_iter": 3}, {"solver": "adam", "max_iter": 3}]
+    )
     def test_the_head_is_the_model(self, options, curve):
-        """head_, linear_ and intercept_ on the features of the model file make the predictions."""
+        """head_, linear_ and intercept_ on the features of the model file make the predictions, with its partitions."""
         X, y = curve
         model = RFFNetRegressor(**options).fit(X, y)
         tensors = model._model.tensors()
@@ -244,6 +263,12 @@ class TestAttributes:
         s = model.n_random_features_
         z = np.hstack([np.sqrt(2 / s) * np.cos(standardised * theta @ omega + phase) for theta, omega, phase in parts])
         f = z @ model.head_[0] + standardised @ model.linear_[0] + model.intercept_[0]
+        assert ("cells" in tensors) == (options == {})
+        if options == {}:
+            parts = zip(*(tensors[name] for name in ("cut.column", "cut.place", "cells")), strict=True)
+            numbers = [((standardised[:, column.astype(int)] >= place) @ (1 << np.arange(6)), cells) for column, place, cells in parts]
+            steps = [cells[np.arange(len(cells)), number, 0].sum(axis=1) for number, cells in numbers]
+            f += tensors["scale.target_scale"][0] * np.mean(steps, axis=0)
         assert np.allclose(f, model.predict(X), atol=1e-4)
 
     def test_the_sign_of_a_linear_model(self):

@@ -48,6 +48,7 @@ def write(path, X, names, **more):
 OPTIONS = [
     ({}, []),
     ({"random_state": 5, "effort": "quick", "kernel": "matern32"}, ["--seed", 5, "--effort", "quick", "--kernel", "matern32"]),
+    ({"effort": "quick", "partitions": 8}, ["--effort", "quick", "--partitions", 8]),
     (
         {"solver": "adam", "max_iter": 9, "n_random_features": 50, "lr": 0.01, "batch_size": 32},
         ["--solver", "adam", "--epochs", 9, "--features", 50, "--lr", 0.01, "--batch-size", 32],
@@ -150,16 +151,20 @@ def test_a_loaded_model_can_be_fitted_again(curve, tmp_path):
     X, y = curve
     restarter = {"init": "restarter", "n_restarts": 2, "max_iter": 2}
     varpro = {"effort": "quick", "alpha": 1e-3, "recipe": "agop_rounds=5"}
-    for options in (varpro, {"solver": "adam", "max_iter": 4, "lr": 0.003}, restarter):
+    partitions = [{"effort": "quick", "partitions": p} for p in (7, "none")]
+    for options in (varpro, *partitions, {"solver": "adam", "max_iter": 4, "lr": 0.003}, restarter):
         model = RFFNetRegressor(**options, random_state=3).fit(X, y)
         model.save(tmp_path / "m.rffnet")
-        again = load(tmp_path / "m.rffnet").fit(X, y)
+        again = load(tmp_path / "m.rffnet")
+        assert again.partitions == (options.get("partitions", "auto") if "effort" in options else None)
+        again.fit(X, y)
         assert np.array_equal(again.predict(X), model.predict(X))
 
 
-def test_pickles_carry_the_model_file(curve, tmp_path):
-    X, y = curve
+def test_pickles_carry_the_model_file(stairs, tmp_path):
+    X, y = stairs
     model = RFFNetRegressor(effort="quick").fit(X, y)
+    assert "cells" in model._model.tensors()
     data = pickle.dumps(model)
     assert model._model.to_bytes() in data
     again = pickle.loads(data)

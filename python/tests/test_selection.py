@@ -40,6 +40,17 @@ class TestTopK:
         selector = TopKSelector(RFFNetRegressor(effort="quick")).fit(X, np.column_stack([y, X[:, 3]]))
         assert {0, 1, 3} <= set(selector.get_support(indices=True))
 
+    def test_steps(self, stairs):
+        """A column that is left out leaves the partitions, too."""
+        X, y = stairs
+        selector = TopKSelector(RFFNetRegressor(effort="quick", partitions=60)).fit(X, y)
+        assert selector.get_support(indices=True).tolist() == [0, 1, 2]
+        model = selector.estimator_._model.restricted([0, 2])
+        assert "cells" in model.tensors() and np.abs(model.predict(X) - selector.estimator_.predict(X)).max() > 0.1
+        other = X.copy()
+        other[:, [1, 3]] = 9.0
+        assert np.array_equal(model.predict(other), model.predict(X))
+
     def test_at_least(self, curve):
         X, y = curve
         assert TopKSelector(min_features_to_select=4).fit(X, y).n_features_ >= 4

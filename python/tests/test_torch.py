@@ -169,6 +169,101 @@ def test_classes(ring):
         net.to_estimator(RFFNetClassifier(), X[:, :2], three)
 
 
+def decision(model, X):
+    f = model.predict(X) if isinstance(model, RFFNetRegressor) else model.decision_function(X)
+    return f.reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("target", ["number", "numbers", "two classes", "three classes"])
+@pytest.mark.parametrize("committee", [1, 3])
+def test_partitions(target, committee, stairs, tmp_path):
+    X, y = stairs
+    options = {"effort": "quick", "partitions": 40, "committee": committee}
+    if "class" in target:
+        y = np.digitize(y, [0.5] if target == "two classes" else [-0.5, 1.5])
+        model = RFFNetClassifier(**options).fit(X, y)
+    else:
+        y = y if target == "number" else np.column_stack([y, 50 * X[:, 3]])
+        model = RFFNetRegressor(**options).fit(X, y)
+    tensors = model._model.tensors()
+    expected = decision(model, X)
+    net = RFFNet.from_estimator(model).eval()
+    found = net(torch.from_numpy(X)).detach().numpy()
+    assert (np.abs(found - expected) < 1e-5 * np.maximum(1.0, np.abs(expected).max(axis=0))).all()
+    # The cells matter, so that this says something.
+    without = RFFNet.from_estimator(model).eval()
+    for network in without.networks:
+        torch.nn.init.zeros_(network.partitions.cells)
+    assert np.abs(without(torch.from_numpy(X)).detach().numpy() - expected).max() > 0.1
+    again = net.to_estimator(type(model)(), X, y)
+    assert np.allclose(decision(again, X), expected, rtol=1e-5, atol=1e-5)
+    assert np.allclose(again.feature_importances_, model.feature_importances_, rtol=1e-2, atol=1e-3)
+    for name in ("cut.column", "cut.place", "cells"):
+        assert np.array_equal(again._model.tensors()[name], tensors[name])
+    again.save(tmp_path / "m.rffnet")
+    assert np.array_equal(decision(load(tmp_path / "m.rffnet"), X), decision(again, X))
+
+
+def test_partitions_of_skewed_and_encoded_columns(skewed):
+    """Cuts are in units of the transformed columns."""
+    pandas = pytest.importorskip("pandas")
+    X, y = skewed
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    frame["e"] = np.array(["x", "y", "z"])[np.arange(len(y)) % 3]
+    y = y + (X[:, 0] > 1) + (frame["e"] == "y")
+    model = RFFNetRegressor(effort="quick", partitions=40).fit(frame, y)
+    assert "scale.warp" in model._model.tensors()
+    net = RFFNet.from_estimator(model).eval()
+    assert np.allclose(net(torch.from_numpy(model.encode(frame))).detach()[:, 0], model.predict(frame), atol=1e-5)
+    again = net.to_estimator(RFFNetRegressor(), frame, y)
+    assert np.allclose(again.predict(frame), model.predict(frame), atol=1e-5)
+    assert np.allclose(again.feature_importances_, model.feature_importances_, rtol=1e-2, atol=1e-3)
+
+
+def test_state_and_moves_with_partitions(stairs):
+    X, y = stairs
+    x = torch.from_numpy(X)
+    model = RFFNetRegressor(effort="quick", partitions=10, n_random_features=30).fit(X, y)
+    net = RFFNet.from_estimator(model).eval()
+    parts = {"n_random_features": 30, "linear": True, "committee": len(net.networks), "partitions": 10}
+    other = RFFNet(4, 1, **parts).eval()
+    # No row is above a cut before there are cuts.
+    assert other(x).shape == (len(X), 1) and other.networks[0].partitions(x).eq(0).all()
+    other.load_state_dict(net.state_dict())
+    assert torch.equal(net(x), other(x))
+    assert net(x.reshape(4, 100, 4)).shape == (4, 100, 1) and net(x[0]).shape == (1,) and net(x[:0]).shape == (0, 1)
+    wide = other.to(torch.float64)
+    assert wide(x.double()).dtype == torch.float64
+    assert np.allclose(wide(x.double()).detach()[:, 0], model.predict(X), atol=1e-4)
+    assert torch.equal(net(x), torch.compile(net, fullgraph=True, backend="eager")(x))
+    # Half precision makes the places of missing cuts infinite; in the model file they are numbers.
+    assert np.isfinite(other.to(torch.bfloat16).to_estimator(RFFNetRegressor(), X, y).predict(X)).all()
+    assert RFFNet(4, 1, **parts, dtype=torch.float16).to_estimator(RFFNetRegressor(), X, y).n_random_features_ == 30
+
+
+def test_training_goes_on_with_the_same_cuts(stairs):
+    X, y = stairs
+    x, t = torch.from_numpy(X), torch.from_numpy(y.astype(np.float32))
+    model = RFFNetRegressor(effort="quick", partitions=20).fit(X[:200], y[:200])
+    net = RFFNet.from_estimator(model)
+    trained = {name for name, _ in net.named_parameters()}
+    assert "networks.0.partitions.cells" in trained and not any("place" in name or "column" in name for name in trained)
+    before = torch.nn.functional.mse_loss(net(x)[:, 0], t).item()
+    optimiser = torch.optim.Adam(net.parameters(), lr=1e-3)
+    for _ in range(30):
+        optimiser.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(x)[:, 0], t)
+        loss.backward()
+        optimiser.step()
+    assert loss.item() < 0.9 * before
+    again = net.to_estimator(RFFNetRegressor(), X, y)
+    old, new = model._model.tensors(), again._model.tensors()
+    assert all(np.array_equal(old[name], new[name]) for name in ("cut.column", "cut.place"))
+    assert not np.array_equal(old["cells"], new["cells"])
+    # Within the range that predictions are kept in, they are those of the network.
+    assert np.allclose(again.predict(X), net.eval()(x).detach()[:, 0], atol=1e-4)
+
+
 def test_a_network_trained_here_becomes_an_estimator(ring):
     X, y = ring
     x, t = torch.from_numpy(X), torch.from_numpy((y == "out").astype(np.float32))
