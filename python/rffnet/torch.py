@@ -127,7 +127,7 @@ class _Partitions(nn.Module):
 
     cuts, cells_of = 6, 64
     # Half a unit of a transformed column, and a little more: of a column of 0 and 1, the cut between them is near both.
-    half = 0.501
+    half = 0.52
 
     def __init__(self, count, outputs, device=None, dtype=None):
         super().__init__()

@@ -17,9 +17,6 @@ use crate::training::Training;
 use crate::transform::statistics::ColumnStatistics;
 use crate::{Data, Error, Target};
 
-/// Rows that importances are computed from, at most, where there are partitions.
-const STEP_ROWS: usize = 4_000;
-
 /// A fit about to be made: parameters, and whatever is to be watched or replaced.
 ///
 /// ```
@@ -158,10 +155,7 @@ impl<'a> Fit<'a> {
         let members = trained.members(feature_scale);
         let columns = Columns { x, transforms: &transforms };
         let unit = if target.scale.len() == 1 { target.scale[0] } else { 1.0 };
-        let steps = members.iter().any(|member| member.map.partitions.is_some());
-        let every = if steps { rows.len().div_ceil(STEP_ROWS) } else { 1 };
-        let seen: Vec<usize> = rows.iter().copied().step_by(every).collect();
-        let slopes = Member::importances(self.backend, columns, &members, &seen, &weight_of);
+        let slopes = Member::importances(self.backend, columns, &members, &rows, &weight_of);
         let importance = encoder.importances(slopes.map(|slope| unit * slope), x, &rows, weight_of);
         let metadata = Metadata {
             format: FORMAT,

@@ -18,7 +18,8 @@ pub struct Step {
 /// What TopK found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TopK {
-    /// Columns by falling relevance; by falling importance where the model has linear terms.
+    /// Columns by falling relevance; by falling importance where the model has linear terms or
+    /// partitions.
     pub order: Vec<usize>,
     /// That relevance or importance, by column.
     pub rank: Vec<f32>,
@@ -50,8 +51,9 @@ const AS_GOOD: f64 = 1.0;
 pub fn top_k(model: &Model, data: &Data<'_>) -> Result<TopK, Error> {
     let relevance = model.relevances();
     let mut order: Vec<usize> = (0..relevance.len()).collect();
-    // A relevance knows nothing of linear terms, and a column may act through those alone.
-    let rank = if model.plan().common.linear { model.importances().to_vec() } else { relevance.clone() };
+    // A relevance knows nothing of linear terms and partitions, and a column may act through those alone.
+    let beside = model.plan().common.linear || model.partitions() > 0;
+    let rank = if beside { model.importances().to_vec() } else { relevance.clone() };
     // Equal ones keep the order of the columns.
     order.sort_by(|&a, &b| rank[b].total_cmp(&rank[a]));
     let mut path = Vec::with_capacity(order.len() + 1);

@@ -1,5 +1,6 @@
-//! Derivatives of the network along the columns, in which a step counts by its height where it is near: for importances, and for the average gradient outer product (AGOP) of
-//! recursive feature machines (Radhakrishnan et al. 2024).
+//! Derivatives of the network along the columns, in which a step counts by its height where it is near: for importances. And
+//! those of the cosines alone: for the average gradient outer product (AGOP) of recursive feature machines (Radhakrishnan et
+//! al. 2024).
 
 use super::workspace::with_workspace;
 use crate::features::Network;
