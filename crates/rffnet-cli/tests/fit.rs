@@ -79,8 +79,9 @@ fn the_human_report_of_the_default_solver() {
     folder.generate("jse3 --rows 120 -o a.csv");
     let run = folder.run("fit a.csv -t y --test-fraction 0.2 -o m.rffnet").ok();
     for part in [
-        "ensemble of 8 members with ",
-        " and linear terms, gaussian kernel, squared loss, varpro\n",
+        "ensemble of 6 members with ",
+        " random features each, linear terms and ",
+        " partitions, gaussian kernel, squared loss, varpro\n",
         "\nfit         ",
     ] {
         assert!(run.stdout.contains(part), "{part}:\n{}", run.stdout);

@@ -127,8 +127,12 @@ pub(crate) fn features(model: &Model) -> String {
         1 => features,
         members => format!("ensemble of {members} members with {features} each"),
     };
-    let linear = if model.plan().common.linear { " and linear terms" } else { "" };
-    format!("{features}{linear}")
+    match (model.plan().common.linear, model.partitions()) {
+        (false, 0) => features,
+        (true, 0) => format!("{features} and linear terms"),
+        (false, partitions) => format!("{features} and {}", plural(partitions, "partition")),
+        (true, partitions) => format!("{features}, linear terms and {}", plural(partitions, "partition")),
+    }
 }
 
 fn solver(plan: &Plan) -> String {

@@ -25,6 +25,8 @@ const GROWN_ROWS: usize = 2_500;
 const PLACE_ROWS: usize = 4_096;
 /// Where between two values the place of a cut is: about midway, but not on a number of the same grid.
 const BETWEEN: f32 = 0.481;
+/// Columns that are cut, at most: those of the largest slopes.
+const MOST_COLUMNS: usize = 500;
 /// Chance of a column without slope, as a share of the mean.
 const FLAT: f64 = 0.05;
 /// The penalty of the cells that is tried first, and the factor between neighbouring ones.
@@ -104,7 +106,12 @@ struct Column {
 impl Table {
     fn new(fitter: &Fitter<'_>, slopes: &[f64]) -> Self {
         let (columns, rows) = (fitter.training.problem.columns, &fitter.split.train);
-        let support = fitter.training.support();
+        let mut support = fitter.training.support();
+        if support.len() > MOST_COLUMNS {
+            support.sort_by(|&a, &b| slopes[b].total_cmp(&slopes[a]));
+            support.truncate(MOST_COLUMNS);
+            support.sort_unstable();
+        }
         let chances: Vec<f64> = support.iter().map(|&j| slopes[j].powf(0.25)).collect();
         let flat = FLAT * chances.iter().sum::<f64>() / chances.len() as f64;
         let mut table = Self { rows: rows.len(), columns: Vec::new(), codes: Vec::new() };
