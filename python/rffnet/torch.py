@@ -25,7 +25,7 @@ except ImportError as error:
 __all__ = ["RFFLayer", "RFFNet"]
 
 # Rows that importances are computed from, at most, where there are partitions; and rows at a time.
-STEP_ROWS, CHUNK = 4_000, 256
+STEP_ROWS, CHUNK = 2_000, 256
 
 
 class RFFLayer(nn.Module):

@@ -73,20 +73,20 @@ impl Partitions {
     /// above it.
     pub(crate) fn changes(&self, row: &[f32], values: &[f32], mut take: impl FnMut(usize, usize, f32)) {
         for (p, cuts) in self.cuts.chunks_exact(CUTS).enumerate() {
+            let made = cuts.iter().rposition(|cut| cut.at < f32::MAX).map_or(0, |last| last + 1);
+            let cuts = &cuts[..made];
             let near = |cut: &Cut| (row[cut.column] - cut.at).abs() <= HALF;
             for (a, &Cut { column, .. }) in cuts.iter().enumerate().filter(|(_, cut)| near(cut)) {
                 // Cuts of one column move together, and the first one that is near stands for all.
                 if cuts[..a].iter().any(|cut| cut.column == column && near(cut)) {
                     continue;
                 }
-                let cell = |by: f32| {
-                    let side = |(bit, cut): (usize, &Cut)| {
-                        let moved = if cut.column == column { by } else { 0.0 };
-                        usize::from(row[cut.column] + moved >= cut.at) << bit
-                    };
-                    p * CELLS + cuts.iter().enumerate().map(side).sum::<usize>()
-                };
-                let (low, high) = (cell(-HALF), cell(HALF));
+                let (mut low, mut high) = (p * CELLS, p * CELLS);
+                for (bit, cut) in cuts.iter().enumerate() {
+                    let half = if cut.column == column { HALF } else { 0.0 };
+                    low += usize::from(row[cut.column] - half >= cut.at) << bit;
+                    high += usize::from(row[cut.column] + half >= cut.at) << bit;
+                }
                 for (output, values) in values.chunks_exact(self.cells()).enumerate() {
                     take(column, output, values[high] - values[low]);
                 }

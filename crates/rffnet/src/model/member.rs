@@ -5,7 +5,7 @@ use crate::features::{CELLS, CUTS, Cut, FeatureMap, Network, Partitions, Weights
 use crate::problem::Columns;
 
 /// Rows that importances are computed from, at most, where there are partitions: their changes take time.
-const STEP_ROWS: usize = 4_000;
+const STEP_ROWS: usize = 2_000;
 
 /// One member's numbers as the model file has them: `d` columns, `s` random features, `k` outputs, arrays row-major.
 ///

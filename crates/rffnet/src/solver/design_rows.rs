@@ -20,6 +20,9 @@ use crate::simd::{self, CHUNK};
 const MOST_BYTES: usize = 256 << 20;
 const MOST_BYTES_WITH_CELLS: usize = 64 << 20;
 
+/// Blocks of rows that threads share, where the sums of each have as many numbers as there are cells.
+const MAX_BLOCKS_WITH_CELLS: usize = 16;
+
 /// Numbers of the design whose rows' outputs are computed before their losses: they stay in the first-level cache.
 const CACHED: usize = 8192;
 
@@ -176,7 +179,8 @@ impl<'a> DesignRows<'a> {
         residual: impl Fn(&[usize], &[f32], &mut [f32]) -> f64 + Sync,
     ) -> (f64, Vec<f64>) {
         let (k, n, heads) = (self.problem.outputs, self.rows.len(), self.heads(coefficients));
-        let block = block_rows(n, MAX_BLOCKS);
+        let most = if self.cells.is_some() { MAX_BLOCKS_WITH_CELLS } else { MAX_BLOCKS };
+        let block = block_rows(n, most);
         let sum = |first: usize| {
             let dense = vec![0.0; k * self.columns];
             let mut sums = Heads { cells: vec![0.0; heads.cells.len()], dense };
