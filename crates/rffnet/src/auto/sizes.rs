@@ -4,6 +4,7 @@
 use super::constants::Constants;
 use crate::params::{Common, Effort, Partitions, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
+use crate::solver::design_rows::MOST_BYTES;
 
 /// Multiplications of a cosine and its sine, about.
 const WAVE: f64 = 30.0;
@@ -13,8 +14,8 @@ const CLASS_STEPS: f64 = 60.0;
 /// Passes over the rows for a head with partitions, and what a number of the design costs in one, since it comes from memory.
 const PASSES: f64 = 45.0;
 const PASS: f64 = 60.0;
-/// Bytes that the Gram matrices, factors and cells of heads may take at a time.
-const HEADS_MEMORY: f64 = 250e6;
+/// Bytes that the Gram matrices, factors and designs of heads may take at a time.
+const HEADS_MEMORY: f64 = 400e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 
@@ -140,11 +141,16 @@ impl Sizes {
         }
     }
 
-    /// Heads of so many features that are solved at a time: their Gram matrices, factors and cells are to fit into the memory
+    /// Heads of so many features that are solved at a time: their Gram matrices, factors and designs are to fit into the memory
     /// side by side.
     pub(crate) fn heads_at_a_time(&self, features: usize) -> usize {
-        let (design, cells) = (features as f64 + self.columns, (self.head_rows * self.partitions) as f64);
-        ((HEADS_MEMORY / (16.0 * design * design + cells)) as usize).max(1)
+        let design = features as f64 + self.columns;
+        let kept = |rows: usize| Some(4.0 * rows as f64 * design).filter(|&bytes| bytes <= MOST_BYTES as f64);
+        let passes = match self.partitions {
+            0 => 0.0,
+            p => (self.head_rows * p) as f64 + kept(self.head_rows).or(kept(self.rows)).unwrap_or(0.0),
+        };
+        ((HEADS_MEMORY / (16.0 * design * design + passes)) as usize).max(1)
     }
 
     /// Multiplications of the whole fit.

@@ -16,9 +16,8 @@ use crate::problem::Problem;
 use crate::ridge::{Design, DualForm};
 use crate::simd::{self, CHUNK};
 
-/// A larger design is computed anew at every step; with cells there are few steps.
-const MOST_BYTES: usize = 256 << 20;
-const MOST_BYTES_WITH_CELLS: usize = 64 << 20;
+/// A larger design is computed anew at every step.
+pub(crate) const MOST_BYTES: usize = 256 << 20;
 
 /// Blocks of rows that threads share, where the sums of each have as many numbers as there are cells.
 const MAX_BLOCKS_WITH_CELLS: usize = 16;
@@ -105,10 +104,9 @@ impl<'a> DesignRows<'a> {
         cells: Option<&'a Cells>,
     ) -> Self {
         let columns = dual.map_or(design.columns(), DualForm::columns);
-        let most = if cells.is_some() { MOST_BYTES_WITH_CELLS } else { MOST_BYTES };
         let dense = match dual {
             Some(dual) => Dense::Kept((&dual.design).into()),
-            None if 4 * rows.len() * columns <= most => Dense::Kept(design.rows(problem, rows).into()),
+            None if 4 * rows.len() * columns <= MOST_BYTES => Dense::Kept(design.rows(problem, rows).into()),
             None => Dense::Anew(design),
         };
         Self { problem, rows, dense, columns, cells }

@@ -72,7 +72,9 @@ impl<'a> Reduced<'a> {
             .cells
             .zip(partitions)
             .map(|(cells, partitions)| Cells::new(self.problem, rows, partitions).times(cells.factor));
-        Self { rows, ridge, cells, ..self }
+        // Classes that the first rows tell apart have a Hessian that says nothing of the others, and steps are few.
+        let hessian = self.hessian.filter(|_| ridge.is_some() || cells.is_none());
+        Self { rows, ridge, cells, hessian, ..self }
     }
 
     /// With partitions beside the design of the last head, which has none.
