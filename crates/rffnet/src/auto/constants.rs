@@ -41,8 +41,6 @@ constants! {
     rows = 20000.0;
     /// Features of a member, times the root of those rows.
     features = 12.0;
-    /// Features that a member of a regression may grow to.
-    most_features = 4000.0;
     /// Features whose frequencies are learned, times the two-thirds power of those rows.
     learned = 1.3;
     /// The same for classes, times the cube root of the rows.

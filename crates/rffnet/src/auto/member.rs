@@ -3,7 +3,7 @@
 use super::Fitter;
 use super::agop::Metric;
 use super::sizes::Sizes;
-use crate::features::{FeatureMap, Network, ScaledFeatures, Weights};
+use crate::features::{FeatureMap, Network, Partitions, ScaledFeatures, Weights};
 use crate::problem::root_mean_square;
 use crate::solver::monitor::Monitor;
 use crate::validation::beats_constant;
@@ -19,6 +19,8 @@ pub(super) struct Member<'a> {
     pub(super) alpha: f64,
     /// Of the random frequencies.
     pub(super) metric: Metric,
+    /// To stand beside the features, if that is better; none where they are not wanted.
+    partitions: Partitions,
 }
 
 impl<'a> Member<'a> {
@@ -33,7 +35,7 @@ impl<'a> Member<'a> {
         let Sizes { features, finest, .. } = *fitter.sizes;
         let found = fitter.without_idle_columns(fitter.relevances(monitor), monitor);
         let support = found.map.support.to_vec();
-        let (metric, alpha) = fitter.metric(&found, monitor);
+        let (metric, alpha, partitions) = fitter.metric(&found, monitor);
         if !needed(monitor) {
             return None;
         }
@@ -48,20 +50,7 @@ impl<'a> Member<'a> {
             parts.push(drawn(features - learned, learned));
         }
         let features = fitter.join(&parts);
-        Some(Self { fitter, features, learned, alpha, metric })
-    }
-
-    /// The features and so many random ones more, down to finer length scales.
-    pub(super) fn finer(&self, more: usize) -> ScaledFeatures {
-        let Self { fitter, features, metric, .. } = self;
-        let map = &features.map;
-        let drawn = fitter.draw(more, &map.support, map.features());
-        fitter.join(&[features.clone(), metric.apply(drawn).over_scales(fitter.sizes.finest)])
-    }
-
-    /// The loss of every validation row with these features.
-    pub(super) fn losses(&self, features: ScaledFeatures, monitor: &mut Monitor<'_>) -> Vec<f64> {
-        self.fitter.solve(features, Some(self.alpha), monitor).losses()
+        Some(Self { fitter, features, learned, alpha, metric, partitions })
     }
 
     /// The head, at last on the rows of its place among so many members.
@@ -69,7 +58,7 @@ impl<'a> Member<'a> {
         let fitter = &self.fitter;
         monitor.stage("head", fitter.sizes.heads());
         let solved = fitter.solve(self.features.clone(), Some(self.alpha), monitor);
-        let solved = fitter.with_partitions(solved, monitor);
+        let solved = fitter.with_partitions(solved, &self.partitions, monitor);
         let constant = fitter.training.constant_weights(&solved.features.map);
         let constant = Network::new(&solved.features.map, &constant);
         let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());

@@ -7,7 +7,7 @@
 //!    unless all are better;
 //! 2. **AGOP metric** (`agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, if that is better;
 //! 3. **learned frequencies** (`member.rs`): some frequencies are learned by L-BFGS, random ones stand beside them, down to
-//!    finer length scales; for a regression more of those, for as long as that is better for half the members (`grow`);
+//!    finer length scales;
 //! 4. **head** (`head.rs`): the penalty is chosen on validation;
 //! 5. **partitions** (`partitions.rs`): cells of the rows stand beside the cosines in one head, if that is better. The head is
 //!    solved once more, on all rows.
@@ -114,39 +114,11 @@ fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<
     // What other members had come to when the fit was interrupted is chance.
     let interrupted = monitor.shared.reason() == Some(Stopped::Interrupted);
     let needed = if interrupted { 1 } else { sizes.members };
-    let mut members: Vec<Member<'_>> = learned.into_iter().take(needed).flatten().collect();
-    grow(&mut members, sizes.most, monitor);
-    let (count, features) = (members.len(), members[0].features.map.features());
-    let members = members.into_iter().enumerate();
-    side_by_side(members, sizes.heads_at_a_time(features), monitor, |(at, member), monitor| {
+    let members: Vec<Member<'_>> = learned.into_iter().take(needed).flatten().collect();
+    let (count, members) = (members.len(), members.into_iter().enumerate());
+    side_by_side(members, sizes.heads_at_a_time(), monitor, |(at, member), monitor| {
         member.finish((at, count), monitor)
     })
-}
-
-/// Finer random features, twice as many in all, for as long as that is better for the first half of the members together.
-fn grow(members: &mut [Member<'_>], most: usize, monitor: &mut Monitor<'_>) {
-    let half = members.len().div_ceil(2);
-    // With the features that they have: of the first members at first, and then of all that judge.
-    let mut coarser = Vec::new();
-    loop {
-        let features = members[0].features.map.features();
-        let more = features.min(most.saturating_sub(features));
-        if 2 * more < features || !members[0].fitter.validates() || monitor.keeps_to_plan() {
-            return;
-        }
-        let mut finer = Vec::new();
-        for member in &members[..half] {
-            if coarser.len() == finer.len() {
-                coarser.extend(member.losses(member.features.clone(), monitor));
-            }
-            finer.extend(member.losses(member.finer(more), monitor));
-            if !member.fitter.better(&finer, &coarser[..finer.len()]) {
-                return;
-            }
-        }
-        members.iter_mut().for_each(|member| member.features = member.finer(more));
-        coarser = finer;
-    }
 }
 
 /// What `work` makes of the items, `most` at a time on the threads there are: a thread that is free takes the next one.

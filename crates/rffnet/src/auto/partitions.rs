@@ -35,16 +35,18 @@ const PENALTY_STEP: f64 = 10.0;
 
 impl Fitter<'_> {
     /// The solution with partitions beside the cosines, if that is better or if they were asked for.
-    pub(super) fn with_partitions<'s>(&'s self, solved: Solved<'s>, monitor: &mut Monitor<'_>) -> Solved<'s> {
-        let sizes = self.sizes;
-        let wanted = self.validates() || sizes.asks_partitions;
-        if sizes.partitions == 0 || !wanted || monitor.stopped() {
+    pub(super) fn with_partitions<'s>(
+        &'s self,
+        solved: Solved<'s>,
+        partitions: &Partitions,
+        monitor: &mut Monitor<'_>,
+    ) -> Solved<'s> {
+        if partitions.count() == 0 || monitor.stopped() {
             return solved;
         }
         let losses = solved.losses();
-        let partitions = self.grow(solved.network());
         let beside = self.solve_beside(solved, partitions, monitor);
-        let better = sizes.asks_partitions || self.better(&beside.losses(), &losses);
+        let better = self.sizes.asks_partitions || self.better(&beside.losses(), &losses);
         if better { beside } else { beside.without_partitions() }
     }
 
@@ -52,12 +54,12 @@ impl Fitter<'_> {
     fn solve_beside<'s>(
         &'s self,
         solved: Solved<'s>,
-        partitions: Partitions,
+        partitions: &Partitions,
         monitor: &mut Monitor<'_>,
     ) -> Solved<'s> {
         let (problem, alpha, mut features) = (self.training.problem, solved.alpha, solved.features);
-        let mut reduced = solved.reduced.with_partitions(&partitions);
-        features.map = features.map.with_partitions(partitions);
+        let mut reduced = solved.reduced.with_partitions(partitions);
+        features.map = features.map.with_partitions(partitions.clone());
         let solve = |penalty| {
             reduced.penalise_cells(penalty, alpha);
             let weights = reduced.penalised(&features, alpha);
@@ -73,9 +75,14 @@ impl Fitter<'_> {
         Solved { features, weights, loss, reduced, ..solved }
     }
 
-    /// Partitions of the training rows, with columns drawn by the slopes of this network.
-    fn grow(&self, network: Network<'_>) -> Partitions {
-        let problem = self.training.problem;
+    /// Partitions of the training rows, with columns drawn by the slopes of this network; none where nothing could tell whether
+    /// they are better, or where there is no time.
+    pub(super) fn grow_partitions(&self, network: Network<'_>, monitor: &Monitor<'_>) -> Partitions {
+        let (problem, sizes) = (self.training.problem, self.sizes);
+        let wanted = self.validates() || sizes.asks_partitions;
+        if sizes.partitions == 0 || !wanted || monitor.stopped() {
+            return Partitions::default();
+        }
         let slopes = problem
             .backend
             .squared_slopes(problem.columns, &[network], &self.split.train, &|i| problem.weight(i));

@@ -38,8 +38,6 @@ pub(crate) struct Sizes {
     /// Partitions of a member, and whether it has them even where that is not better.
     pub(crate) partitions: usize,
     pub(crate) asks_partitions: bool,
-    /// Features that it may grow to.
-    pub(crate) most: usize,
     /// How much finer than the metric's own length scale the finest features are.
     pub(crate) finest: f32,
     /// L-BFGS steps of a stage, at most.
@@ -66,7 +64,6 @@ impl Sizes {
             Effort::Thorough => c.thorough,
         };
         let (classes, asked) = (common.loss.is_classification(), common.fixed_features);
-        let grows = !classes && asked.is_none() && !matches!(settings.spectrum, SpectrumMode::Learned);
         loop {
             // Members and rows grow with the root of the effort, features with its fourth root.
             let members = settings.committee.unwrap_or((c.members * effort.sqrt()).floor().max(1.0) as usize);
@@ -89,7 +86,6 @@ impl Sizes {
                 searched: searched.min(asked.unwrap_or(many)),
                 learned,
                 features,
-                most: if grows { grown(c.most_features).max(features) } else { features },
                 partitions: match settings.partitions {
                     Partitions::Auto => (c.partitions * rows.sqrt() * effort.powf(0.25)) as usize,
                     Partitions::None => 0,
@@ -141,10 +137,10 @@ impl Sizes {
         }
     }
 
-    /// Heads of so many features that are solved at a time: their Gram matrices, factors and designs are to fit into the memory
+    /// Heads that are solved at a time: their Gram matrices, factors and designs are to fit into the memory
     /// side by side.
-    pub(crate) fn heads_at_a_time(&self, features: usize) -> usize {
-        let design = features as f64 + self.columns;
+    pub(crate) fn heads_at_a_time(&self) -> usize {
+        let design = self.features as f64 + self.columns;
         let kept = |rows: usize| Some(4.0 * rows as f64 * design).filter(|&bytes| bytes <= MOST_BYTES as f64);
         let passes = match self.partitions {
             0 => 0.0,

@@ -135,9 +135,4 @@ impl<'a> Monitor<'a> {
     pub(crate) fn stopped(&self) -> bool {
         self.shared.stopped()
     }
-
-    /// Whether only what is planned may be done.
-    pub(crate) fn keeps_to_plan(&self) -> bool {
-        self.shared.end.is_some() || self.stopped()
-    }
 }
