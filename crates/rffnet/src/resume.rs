@@ -17,7 +17,7 @@ use crate::{Data, Error, Matrix, Target};
 impl Model {
     /// Descends from this model's parameters on `data`, which must have the same columns and classes, and returns the
     /// model where that ends. Standardisation stays as it was, since the parameters mean nothing without it; so do
-    /// frequencies, phases and the number of members.
+    /// frequencies, phases, partitions with the values of their cells, and the number of members.
     ///
     /// `params` must ask for a descent. Its number of features, kernel and start are not looked at.
     pub fn resume(

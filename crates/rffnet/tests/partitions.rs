@@ -1,4 +1,5 @@
 //! Partitions: steps are found, chosen, counted and kept.
+#![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
 
@@ -49,7 +50,13 @@ fn as_many_as_were_asked_for() {
     let x = normal_rows(120, 3, 35);
     let y = target(&x, 3, stairs);
     for count in [1, 7, 300] {
-        for params in [quick(), quick().validation_fraction(0.0), quick().alpha(1e-3)] {
+        let plain = quick();
+        for params in [
+            plain.clone(),
+            plain.clone().validation_fraction(0.0),
+            plain.clone().alpha(1e-3),
+            plain.alpha(0.0),
+        ] {
             let model = fit(&params.partitions(Partitions::Count(count)), &regression(&x, 3, &y));
             assert_eq!(model.partitions(), count);
             let numbers = &Numbers::all(&model)[0];

@@ -46,8 +46,9 @@ impl Fitter<'_> {
         }
         let losses = solved.losses();
         let beside = self.solve_beside(solved, partitions, monitor);
-        let better = self.sizes.asks_partitions || self.better(&beside.losses(), &losses);
-        if better { beside } else { beside.without_partitions() }
+        let found = beside.losses();
+        let asked = self.sizes.asks_partitions && found.iter().all(|loss| loss.is_finite());
+        if asked || self.better(&found, &losses) { beside } else { beside.without_partitions() }
     }
 
     /// The head of the cosines and of the cells, whose penalty is chosen on validation.
@@ -119,7 +120,10 @@ impl Table {
             support.truncate(MOST_COLUMNS);
             support.sort_unstable();
         }
-        let chances: Vec<f64> = support.iter().map(|&j| slopes[j].powf(0.25)).collect();
+        let mut chances: Vec<f64> = support.iter().map(|&j| slopes[j].powf(0.25)).collect();
+        if !chances.iter().sum::<f64>().is_normal() {
+            chances.fill(1.0);
+        }
         let flat = FLAT * chances.iter().sum::<f64>() / chances.len() as f64;
         let mut table = Self { rows: rows.len(), columns: Vec::new(), codes: Vec::new() };
         let mut sum = 0.0;
@@ -213,6 +217,10 @@ impl<'a> Growth<'a> {
                 }
             }
             let (_, column, code) = best;
+            // No gain is a number.
+            if code == 0 {
+                break;
+            }
             cut(&mut cells, &table.codes(column)[first..first + count], code, level);
             let Column { number, places, .. } = &table.columns[column];
             *made_cut = Cut { column: *number, at: places[code as usize - 1] };

@@ -2,6 +2,7 @@
 //! is the same on every machine; a time budget sets the effort.
 
 use super::constants::Constants;
+use crate::features::CELLS;
 use crate::params::{Common, Effort, Partitions, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
 use crate::solver::design_rows::MOST_BYTES;
@@ -14,6 +15,8 @@ const CLASS_STEPS: f64 = 60.0;
 /// Passes over the rows for a head with partitions, and what a number of the design costs in one, since it comes from memory.
 const PASSES: f64 = 45.0;
 const PASS: f64 = 60.0;
+/// Values of cells, of all outputs, at most: a step of a head holds some twenty vectors of them.
+const MOST_CELLS: usize = 1 << 19;
 /// Bytes that the Gram matrices, factors and designs of heads may take at a time.
 const HEADS_MEMORY: f64 = 400e6;
 /// The factor by which the effort shrinks until the work fits a time budget.
@@ -87,7 +90,10 @@ impl Sizes {
                 learned,
                 features,
                 partitions: match settings.partitions {
-                    Partitions::Auto => (c.partitions * rows.sqrt() * effort.powf(0.25)) as usize,
+                    Partitions::Auto => {
+                        let most = (MOST_CELLS / (CELLS * outputs)).max(1) as f64;
+                        (c.partitions * rows.sqrt() * effort.powf(0.25)).min(most) as usize
+                    }
                     Partitions::None => 0,
                     Partitions::Count(asked) => asked,
                 },

@@ -65,7 +65,10 @@ impl Member {
         let support = stored.support();
         let omega = support.iter().flat_map(|&j| stored.frequencies(j)).copied().collect();
         let theta = support.iter().map(|&j| stored.theta[j]).collect();
-        let places = stored.cut_columns.iter().zip(&stored.cut_places);
+        // Partitions whose cells are all zero fill up the file of a member that has none.
+        let cells = if stored.cells.iter().all(|value| *value == 0.0) { &[][..] } else { &stored.cells[..] };
+        let cuts = cells.len() / (CELLS * k) * CUTS;
+        let places = stored.cut_columns[..cuts].iter().zip(&stored.cut_places);
         let cuts = places.map(|(&column, &at)| Cut { column: column as usize, at });
         let map = FeatureMap::on(d, support, omega, stored.phase.clone())
             .with_partitions(Partitions::new(cuts.collect()));
@@ -74,7 +77,7 @@ impl Member {
             weights.beta[(i % k) * map.padded() + i / k] = (b as f64 * scale) as f32;
         }
         weights.linear = transposed(&stored.linear, k);
-        weights.cells = transposed(&stored.cells, k);
+        weights.cells = transposed(cells, k);
         Self { map, weights, stored }
     }
 
@@ -119,7 +122,7 @@ impl Member {
     ) -> impl Iterator<Item = f64> + use<> {
         let networks: Vec<Network<'_>> = members.iter().map(Self::network).collect();
         let steps = members.iter().any(|member| member.map.partitions.is_some());
-        let every = if steps { rows.len().div_ceil(STEP_ROWS) } else { 1 };
+        let every = if steps { rows.len().div_ceil(STEP_ROWS).max(1) } else { 1 };
         let seen: Vec<usize> = rows.iter().copied().step_by(every).collect();
         backend.squared_slopes(columns, &networks, &seen, weight).into_iter().map(f64::sqrt)
     }

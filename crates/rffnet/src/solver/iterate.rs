@@ -53,7 +53,11 @@ impl Preconditioner {
 
     /// What the indicators are multiplied with.
     pub(super) fn set_factor(&mut self, factor: f64) {
-        let root = |square: &f64| (factor * factor * square + self.penalty).sqrt();
+        // An empty cell without a penalty has no curvature, and no gradient.
+        let root = |square: &f64| match (factor * factor * square + self.penalty).sqrt() {
+            0.0 => 1.0,
+            root => root,
+        };
         self.cells = self.squares.iter().map(root).collect();
     }
 

@@ -72,8 +72,10 @@ impl<'a> Reduced<'a> {
             .cells
             .zip(partitions)
             .map(|(cells, partitions)| Cells::new(self.problem, rows, partitions).times(cells.factor));
-        // Classes that the first rows tell apart have a Hessian that says nothing of the others, and steps are few.
-        let hessian = self.hessian.filter(|_| ridge.is_some() || cells.is_none());
+        // With cells, steps are few: a Hessian of other rows is kept only if it says as much of all rows. That of classes that
+        // the first rows tell apart does not, and the dual form has other coordinates.
+        let fits = cells.is_none() || ridge.as_ref().is_some_and(|ridge| ridge.dual().is_none());
+        let hessian = self.hessian.filter(|_| fits);
         Self { rows, ridge, cells, hessian, ..self }
     }
 
@@ -94,7 +96,9 @@ impl<'a> Reduced<'a> {
     /// Penalises the mean square of the cells' values with this, where all other coefficients have `alpha`.
     pub(crate) fn penalise_cells(&mut self, penalty: f64, alpha: f64) {
         let Some(cells) = &mut self.cells else { return };
-        let factor = (alpha / penalty / cells.partitions() as f64).sqrt();
+        // Also where both are zero.
+        let share = if penalty == alpha { 1.0 } else { alpha / penalty };
+        let factor = (share / cells.partitions() as f64).sqrt();
         let change = cells.factor / factor;
         cells.factor = factor;
         // The same head in the new units.
