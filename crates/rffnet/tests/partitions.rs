@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Numbers, classification, codes, fit, matrix, names, normal_rows, regression, target};
-use rffnet::{Error, Model, Params, Partitions, Target, metrics};
+use rffnet::{Error, Model, Params, Partitions, Target, Tensor, TensorValues, metrics};
 
 /// Two members of the default algorithm.
 fn quick() -> Params {
@@ -128,4 +128,40 @@ fn threads_change_nothing() {
     };
     let one = on(1);
     assert!(one == on(2) && one == on(5));
+}
+
+/// Files whose partitions cannot be right are refused in a sentence.
+#[test]
+fn damaged_partitions_are_refused() {
+    let x = normal_rows(80, 3, 40);
+    let y = target(&x, 3, stairs);
+    let model = fit(&quick().partitions(Partitions::Count(5)), &regression(&x, 3, &y));
+    let damaged = |name: &str, change: &dyn Fn(&mut Tensor)| {
+        let mut tensors = model.tensors();
+        let at = tensors.iter().position(|tensor| tensor.name == name).unwrap();
+        change(&mut tensors[at]);
+        let refused = Model::from_tensors(model.metadata().clone(), tensors);
+        let error = refused.map(|_| ()).expect_err(name).to_string();
+        assert!(error.contains("the model file is damaged"), "{name}: {error}");
+    };
+    let put = |tensor: &mut Tensor, value: f32| match &mut tensor.values {
+        TensorValues::F32(values) => values[7] = value,
+        _ => panic!("32-bit numbers"),
+    };
+    for value in [-1.0, 3.0, 0.5, 1e9, f32::NAN, f32::INFINITY] {
+        damaged("cut.column", &|tensor| put(tensor, value));
+    }
+    for name in ["cut.place", "cells"] {
+        damaged(name, &|tensor| put(tensor, f32::NAN));
+    }
+    for name in ["cut.column", "cut.place", "cells"] {
+        damaged(name, &|tensor| tensor.name = "other".into());
+        damaged(name, &|tensor| tensor.shape[1] += 1);
+        damaged(name, &|tensor| tensor.shape[0] += 1);
+        damaged(name, &|tensor| tensor.shape.truncate(1));
+        damaged(name, &|tensor| tensor.shape.insert(0, 1));
+    }
+    let tensors = model.tensors();
+    let read = Model::from_tensors(model.metadata().clone(), tensors).unwrap();
+    assert_eq!(read.predict(matrix(&x, 3)).unwrap(), model.predict(matrix(&x, 3)).unwrap());
 }
