@@ -42,7 +42,7 @@ impl Cells {
             let mut transformed = Vec::new();
             columns.x.for_each_row(rows, |at, row| {
                 transformed.clear();
-                transformed.extend(row.iter().zip(columns.transforms.columns()).map(|(&v, t)| t.apply(v)));
+                transformed.extend(columns.transforms.of_row(row));
                 partitions.of_row(&transformed, &mut cells[at * count..][..count]);
             });
         });

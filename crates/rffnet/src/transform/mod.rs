@@ -99,6 +99,11 @@ impl Transforms {
         &self.columns
     }
 
+    /// One row, transformed.
+    pub(crate) fn of_row<'a>(&'a self, row: &'a [f32]) -> impl Iterator<Item = f32> + 'a {
+        row.iter().zip(&self.columns).map(|(&v, column)| column.apply(v))
+    }
+
     /// All rows, transformed.
     pub(crate) fn applied(&self, x: Matrix<'_>) -> Vec<f32> {
         /// Rows that a thread takes at a time.
@@ -109,8 +114,7 @@ impl Transforms {
             let first = block * BLOCK;
             let rows: Vec<usize> = (first..first + out.len() / d).collect();
             x.for_each_row(&rows, |at, row| {
-                let out = out[at * d..(at + 1) * d].iter_mut();
-                out.zip(row).zip(&self.columns).for_each(|((out, &v), t)| *out = t.apply(v));
+                out[at * d..(at + 1) * d].iter_mut().zip(self.of_row(row)).for_each(|(out, v)| *out = v);
             });
         });
         all

@@ -57,8 +57,7 @@ pub(super) fn write_design(
     if terms > 0 {
         columns.x.for_each_row(rows, |at, row| {
             let place = &mut z[at * stride + s..][..terms];
-            let cells = row.iter().zip(columns.transforms.columns());
-            place.iter_mut().zip(cells).for_each(|(z, (&v, t))| *z = slope * t.apply(v));
+            place.iter_mut().zip(columns.transforms.of_row(row)).for_each(|(z, v)| *z = slope * v);
         });
     }
 }

@@ -58,8 +58,7 @@ impl SquaredSlopes<'_> {
             let mut transformed = Vec::with_capacity(d);
             self.columns.x.for_each_row(rows, |at, row| {
                 transformed.clear();
-                let cells = row.iter().zip(self.columns.transforms.columns());
-                transformed.extend(cells.map(|(&v, t)| t.apply(v)));
+                transformed.extend(self.columns.transforms.of_row(row));
                 partitions.changes(&transformed, &weights.cells, |j, output, change| {
                     into[(output * rows.len() + at) * d + j] += share * change;
                 });

@@ -47,10 +47,9 @@ impl Workspace {
         (0..rows.len()).for_each(|_| self.outputs.extend_from_slice(&weights.intercept));
         let partitions = map.partitions.as_ref().filter(|_| !weights.cells.is_empty());
         if !weights.linear.is_empty() || partitions.is_some() {
-            let transforms = columns.transforms.columns();
             self.full.clear();
             columns.x.for_each_row(rows, |_, row| {
-                self.full.extend(row.iter().zip(transforms).map(|(&v, t)| t.apply(v)));
+                self.full.extend(columns.transforms.of_row(row));
             });
             for (row, out) in self.full.chunks_exact(d).zip(self.outputs.chunks_exact_mut(k)) {
                 for (out, slopes) in out.iter_mut().zip(weights.linear.chunks_exact(d)) {
