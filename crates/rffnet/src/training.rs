@@ -155,8 +155,7 @@ impl Trained {
 
     /// The members as a model file holds them.
     pub(crate) fn members(&self, feature_scale: f64) -> Vec<Member> {
-        let of = |map: &FeatureMap| map.partitions.as_ref().map_or(0, |partitions| partitions.count());
-        let partitions = self.members.iter().map(|(map, _)| of(map)).max().unwrap_or(0);
+        let partitions = self.members.iter().map(|(map, _)| map.partition_count()).max().unwrap_or(0);
         let member = |(map, weights): &_| Member::from_weights(map, weights, feature_scale, partitions);
         self.members.iter().map(member).collect()
     }

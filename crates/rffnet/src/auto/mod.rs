@@ -181,7 +181,7 @@ fn chosen(members: &[Finished<'_>], transforms: &Transforms) -> String {
     let (least, most) = alphas.fold((f64::INFINITY, 0.0), |(least, most), a| (a.min(least), a.max(most)));
     let alpha = if least < most { format!("{least:.0e} to {most:.0e}") } else { format!("{most:.0e}") };
     let transforms = transforms.describe();
-    let of = |finished: &Finished<'_>| finished.network.0.partitions.as_ref().map_or(0, |p| p.count());
+    let of = |finished: &Finished<'_>| finished.network.0.partition_count();
     let partitions = match members.iter().map(of).max() {
         None | Some(0) => String::new(),
         Some(count) => match members.iter().filter(|finished| of(finished) > 0).count() {

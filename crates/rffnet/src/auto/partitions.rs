@@ -4,14 +4,12 @@
 //! gradient that those before have left. Columns are drawn by the slopes of the cosines, places from the rows. The values
 //! that boosting gives the cells are forgotten: all cells are solved together, beside the cosines, with a penalty of their own.
 
-use rand::Rng;
-
 use super::Fitter;
 use super::head::Solved;
 use super::member_seed;
 use crate::features::{CELLS, CUTS, Cut, Network, Partitions};
 use crate::loss::{ExactHead, LossRows};
-use crate::numerics::random::{Stream, Use, stream, uniform};
+use crate::numerics::random::{Stream, Use, below, stream, uniform};
 use crate::solver::monitor::Monitor;
 
 /// Cuts that are drawn for each that is made.
@@ -316,11 +314,6 @@ impl Gradients {
         };
         sums.chunks_exact(self.outputs + 1).flat_map(of_cell).collect()
     }
-}
-
-/// A whole number below `n`.
-fn below(n: usize, rng: &mut Stream) -> usize {
-    (((rng.next_u64() >> 32) * n as u64) >> 32) as usize
 }
 
 #[cfg(test)]

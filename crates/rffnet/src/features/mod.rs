@@ -59,6 +59,11 @@ impl FeatureMap {
         Self::on(self.columns, self.support.to_vec(), omega, self.phase.to_vec())
     }
 
+    /// Partitions beside the cosines.
+    pub(crate) fn partition_count(&self) -> usize {
+        self.partitions.as_ref().map_or(0, |partitions| partitions.count())
+    }
+
     /// Columns of the data.
     pub(crate) fn columns(&self) -> usize {
         self.columns

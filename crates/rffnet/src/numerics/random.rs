@@ -38,10 +38,15 @@ pub fn uniform(rng: &mut (impl Rng + ?Sized)) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// Fisher and Yates' shuffle, by the rule of this crate: Lemire's multiply-shift of the upper 32 bits.
+/// A whole number below `n`: Lemire's multiply-shift of the upper 32 bits.
+pub fn below(n: usize, rng: &mut (impl Rng + ?Sized)) -> usize {
+    // Bias below 2^-32 times n, which stays below 2^32.
+    (((rng.next_u64() >> 32) * n as u64) >> 32) as usize
+}
+
+/// Fisher and Yates' shuffle, by the rule of this crate.
 pub fn shuffle<T>(items: &mut [T], rng: &mut (impl Rng + ?Sized)) {
-    // Bias below 2^-32 times the length, which stays below 2^32.
-    shuffle_by(items, |n| (((rng.next_u64() >> 32) * n as u64) >> 32) as usize);
+    shuffle_by(items, |n| below(n, rng));
 }
 
 /// Fisher and Yates' shuffle; `below(n)` draws an index below `n`. Each caller's rule is part of what its seeds promise.
