@@ -62,11 +62,6 @@ pub(crate) fn fold_into<F: Fold>(
     rest.iter().for_each(|sum| fold.merge(total, sum));
 }
 
-/// Continues `total` block by block. For folds whose blocks are shared by all threads, such as a Gram matrix.
-pub(crate) fn fold_in_order<F: Fold>(fold: &F, total: &mut F::Sum, rows: &[usize], block: usize) {
-    rows.chunks(block).for_each(|rows| fold.add(total, rows));
-}
-
 /// Rows of a block: whole chunks, so many that there are at most `blocks`. Depends on the number of rows alone.
 pub(crate) fn block_rows(rows: usize, blocks: usize) -> usize {
     CHUNK * rows.div_ceil(CHUNK).div_ceil(blocks)

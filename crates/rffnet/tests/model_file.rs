@@ -10,7 +10,7 @@ use common::{
     bits, classification, codes, fit, matrix, names, normal_rows, quick, regression, sentence, target,
     without_checksum,
 };
-use rffnet::{Data, Error, LossKind, Model, Params, SolverKind, Target, write_file};
+use rffnet::{Data, Error, LossKind, Model, Params, Partitions, SolverKind, Target, write_file};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 
@@ -40,7 +40,7 @@ fn models() -> (Vec<(&'static str, Model)>, Vec<f32>) {
         ("classes", fit(&small, &classification(&x, 3, &labels, &classes))),
         ("outputs", fit(&small, &several)),
         ("poisson", fit(&poisson, &regression(&x, 3, &counts))),
-        ("committee", fit(&exact(2), &several)),
+        ("committee", fit(&exact(2).partitions(Partitions::Count(32)), &several)),
         ("committee of classes", fit(&exact(3), &classification(&x, 3, &labels, &classes))),
         ("exact", fit(&exact(1), &regression(&x, 3, &y))),
     ];

@@ -5,7 +5,7 @@
 //! is computed again, for a few rounds. (With another kernel than the Gaussian one, the root of M mixes its frequencies.)
 
 use super::Fitter;
-use crate::features::{FeatureMap, Partitions, ScaledFeatures};
+use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::cholesky::Cholesky;
 use crate::solver::monitor::Monitor;
 
@@ -62,13 +62,13 @@ impl Metric {
 
 impl Fitter<'_> {
     /// The relevances as a metric and, for as long as it is better, the AGOP of the fit before; with the penalty that suits
-    /// it, and partitions by the slopes of that fit. More columns than features would make outer products cost more than the
-    /// Gram matrix.
+    /// it, and the mean squared slopes of that fit along the columns. More columns than features would make outer products cost
+    /// more than the Gram matrix.
     pub(super) fn metric(
         &self,
         found: &ScaledFeatures,
         monitor: &mut Monitor<'_>,
-    ) -> (Metric, f64, Partitions) {
+    ) -> (Metric, f64, Vec<f64>) {
         monitor.stage("AGOP metric", 0.0);
         let (problem, map) = (self.training.problem, &found.map);
         let columns = map.support.len();
@@ -92,7 +92,7 @@ impl Fitter<'_> {
             metric = next;
             (losses, solved) = candidate;
         }
-        (metric, solved.alpha, self.grow_partitions(solved.network(), monitor))
+        (metric, solved.alpha, self.squared_slopes(solved.network()))
     }
 }
 

@@ -26,12 +26,12 @@ impl<'a> Fitter<'a> {
         Self { training, sizes, number, split }
     }
 
-    /// The rows of the last head, the training rows first: large tables are divided among the members that there are (Zhang,
-    /// Duchi & Wainwright 2015).
-    pub(super) fn head_rows(&self, place: (usize, usize)) -> Vec<usize> {
-        let rows = self.training.rows;
-        let count = self.sizes.rows.max(rows.len().div_ceil(place.1));
-        let mut others = share(rows, count, place, self.training.common.seed);
+    /// The rows of the last head, the training rows first: large tables are divided among the members (Zhang, Duchi &
+    /// Wainwright 2015).
+    pub(super) fn head_rows(&self) -> Vec<usize> {
+        let (rows, members) = (self.training.rows, self.sizes.members);
+        let count = self.sizes.rows.max(rows.len().div_ceil(members));
+        let mut others = share(rows, count, (self.number, members), self.training.common.seed);
         let mut trained = self.split.train.clone();
         trained.sort_unstable();
         others.retain(|row| trained.binary_search(row).is_err());

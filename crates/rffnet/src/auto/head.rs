@@ -67,51 +67,35 @@ impl Fitter<'_> {
         let settings = HeadSettings { alpha, linear: common.linear.into() };
         let mut reduced = Reduced::new(problem, &split.train, settings);
         let chooses = around.is_some() && common.fixed_alpha.is_none() && self.validates();
-        let (loss, alpha, weights) = self.choose(alpha, ALPHA_STEP, chooses, monitor, |alpha| {
-            let weights = reduced.penalised(&features, alpha);
-            let loss = problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
-            (loss, alpha, weights)
-        });
-        Solved { features, weights, alpha, loss, reduced, fitter: self }
-    }
-
-    /// Of the penalties around this one, if there is something to choose by, that which `solve` finds the smallest loss with.
-    pub(super) fn choose(
-        &self,
-        around: f64,
-        step: f64,
-        chooses: bool,
-        monitor: &mut Monitor<'_>,
-        mut solve: impl FnMut(f64) -> (f64, f64, Weights),
-    ) -> (f64, f64, Weights) {
         let mut best: Option<(f64, f64, Weights)> = None;
         // Whether the loss falls.
         let mut lower = |alpha: f64| {
             if best.is_some() && monitor.stopped() {
                 return false;
             }
-            let solved = solve(alpha);
-            let loss = solved.0;
+            let weights = reduced.penalised(&features, alpha);
+            let loss = problem.mean_loss(Network::new(&features.map, &weights), split.judged_on());
             let lower = best.as_ref().is_none_or(|b| loss < b.0);
             if lower {
-                best = Some(solved);
+                best = Some((loss, alpha, weights));
             }
             lower && loss.is_finite()
         };
-        if lower(around) && chooses {
+        if lower(alpha) && chooses {
             // Few validation rows cannot tell weak penalties apart.
-            let weakest = self.sizes.constants.weakest / self.split.validation.len() as f64;
-            walk(around, (weakest.min(self.alpha()), self.sizes.constants.strongest), step, lower);
+            let weakest = sizes.constants.weakest / split.validation.len() as f64;
+            walk(alpha, (weakest.min(self.alpha()), sizes.constants.strongest), lower);
         }
-        best.expect("the first one is taken")
+        let (loss, alpha, weights) = best.expect("the first one is taken");
+        Solved { features, weights, alpha, loss, reduced, fitter: self }
     }
 }
 
 /// Up from a penalty for as long as the next one lowers the loss or, where the first does not, down.
-fn walk(start: f64, (least, most): (f64, f64), step: f64, mut lower: impl FnMut(f64) -> bool) {
-    let up = (1..).map(|k| start * step.powi(k)).take_while(|&alpha| alpha <= most);
+fn walk(start: f64, (least, most): (f64, f64), mut lower: impl FnMut(f64) -> bool) {
+    let up = (1..).map(|k| start * ALPHA_STEP.powi(k)).take_while(|&alpha| alpha <= most);
     if up.take_while(|&alpha| lower(alpha)).count() == 0 {
-        let down = (1..).map(|k| start / step.powi(k)).take_while(|&alpha| alpha >= least);
+        let down = (1..).map(|k| start / ALPHA_STEP.powi(k)).take_while(|&alpha| alpha >= least);
         down.take_while(|&alpha| lower(alpha)).count();
     }
 }
@@ -127,7 +111,7 @@ mod tests {
         {
             let loss = |alpha: f64| (alpha / valley).ln().powi(2);
             let (mut best, mut steps) = (start, 0);
-            walk(start, (0.99e-6, 10.1), 10f64.sqrt(), |alpha| {
+            walk(start, (0.99e-6, 10.1), |alpha| {
                 steps += 1;
                 let lower = loss(alpha) < loss(best);
                 if lower {

@@ -35,17 +35,22 @@ impl<'a> Member<'a> {
         let Sizes { features, finest, .. } = *fitter.sizes;
         let found = fitter.without_idle_columns(fitter.relevances(monitor), monitor);
         let support = found.map.support.to_vec();
-        let (metric, alpha, partitions) = fitter.metric(&found, monitor);
+        let (metric, alpha, slopes) = fitter.metric(&found, monitor);
         if !needed(monitor) {
             return None;
         }
+        let (shared, mut partitions) = (monitor.shared, Partitions::default());
         let learned = if monitor.stopped() { 0 } else { fitter.sizes.learned };
         let drawn = |count, behind| metric.apply(fitter.draw(count, &support, behind)).over_scales(finest);
         let mut parts = Vec::new();
-        if learned > 0 {
-            monitor.stage("learned frequencies", fitter.sizes.stage(learned));
-            parts.push(fitter.optimise(drawn(learned, 0), alpha, true, monitor));
-        }
+        rayon::in_place_scope(|scope| {
+            // Nothing else waits for the partitions, which one thread grows.
+            scope.spawn(|_| partitions = fitter.grow_partitions(&slopes, shared));
+            if learned > 0 {
+                monitor.stage("learned frequencies", fitter.sizes.stage(learned));
+                parts.push(fitter.optimise(drawn(learned, 0), alpha, true, monitor));
+            }
+        });
         if features > learned {
             parts.push(drawn(features - learned, learned));
         }
@@ -53,8 +58,8 @@ impl<'a> Member<'a> {
         Some(Self { fitter, features, learned, alpha, metric, partitions })
     }
 
-    /// The head, at last on the rows of its place among so many members.
-    pub(super) fn finish(self, place: (usize, usize), monitor: &mut Monitor<'_>) -> Finished<'a> {
+    /// The head, at last on the member's share of all rows.
+    pub(super) fn finish(self, monitor: &mut Monitor<'_>) -> Finished<'a> {
         let fitter = &self.fitter;
         monitor.stage("head", fitter.sizes.heads());
         let solved = fitter.solve(self.features.clone(), Some(self.alpha), monitor);
@@ -64,7 +69,7 @@ impl<'a> Member<'a> {
         let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());
         let (alpha, loss, baseline) = (solved.alpha, solved.loss, problem.mean_loss(constant, rows));
         let beats_constant = beats_constant(problem, solved.network(), constant, rows);
-        let network = solved.on_more(&fitter.head_rows(place), monitor);
+        let network = solved.on_more(&fitter.head_rows(), monitor);
         Finished { member: Self { alpha, ..self }, network, loss, baseline, beats_constant }
     }
 }

@@ -19,14 +19,12 @@ mod agop;
 pub(crate) mod constants;
 mod fitter;
 mod head;
+mod in_two_steps;
 mod member;
 pub(crate) mod outline;
 mod partitions;
 mod search;
 pub(crate) mod sizes;
-
-use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use crate::Matrix;
 use crate::params::VarPro;
@@ -37,6 +35,7 @@ use crate::training::{Trained, Training};
 use crate::transform::Transforms;
 use crate::transform::statistics::ColumnStatistics;
 pub(crate) use fitter::{Fitter, member_seed};
+use in_two_steps::in_two_steps;
 use member::{Finished, Member};
 use sizes::Sizes;
 
@@ -82,12 +81,14 @@ fn standardised_is_better(
     if robust.transforms.is_plain() || !judge.validates() {
         return false;
     }
-    let losses = side_by_side([plain, robust].into_iter(), 2, monitor, |columns, monitor| {
-        columns.transformed(training, |training| {
+    let losses = |at: usize, monitor: &mut Monitor<'_>| {
+        [plain, robust][at].transformed(training, |training| {
             let fitter = Fitter::new(training, sizes, 0);
             fitter.solve(fitter.start(monitor), Some(fitter.alpha()), monitor).losses()
         })
-    });
+    };
+    let losses =
+        in_two_steps(2, 2, monitor, |at, monitor| Some(losses(at, monitor)), |_, losses, _| Some(losses));
     judge.better(&losses[0], &losses[1])
 }
 
@@ -106,42 +107,20 @@ impl ColumnStatistics {
     }
 }
 
-/// The members, with a share of the rows for the head of each: what they learn, and then their heads.
+/// The members: what they learn, and their heads.
 fn ensemble<'a>(training: Training<'a>, sizes: &'a Sizes, monitor: &mut Monitor<'_>) -> Vec<Finished<'a>> {
-    let learned = side_by_side(0..sizes.members, sizes.members, monitor, |number, monitor| {
-        Member::learn(Fitter::new(training, sizes, number), monitor)
-    });
-    // What other members had come to when the fit was interrupted is chance.
-    let interrupted = monitor.shared.reason() == Some(Stopped::Interrupted);
-    let needed = if interrupted { 1 } else { sizes.members };
-    let members: Vec<Member<'_>> = learned.into_iter().take(needed).flatten().collect();
-    let (count, members) = (members.len(), members.into_iter().enumerate());
-    side_by_side(members, sizes.heads_at_a_time(), monitor, |(at, member), monitor| {
-        member.finish((at, count), monitor)
-    })
-}
-
-/// What `work` makes of the items, `most` at a time on the threads there are: a thread that is free takes the next one.
-fn side_by_side<I, T: Send>(
-    items: impl Iterator<Item = I> + Send,
-    most: usize,
-    monitor: &mut Monitor<'_>,
-    work: impl Fn(I, &mut Monitor<'_>) -> T + Sync,
-) -> Vec<T> {
-    let (threads, shared) = (most.min(rayon::current_num_threads()), monitor.shared);
-    let (items, done) = (Mutex::new(items.enumerate()), Mutex::new(BTreeMap::new()));
-    let work = |monitor: &mut Monitor<'_>| {
-        let next = || items.lock().expect("no thread panics").next();
-        while let Some((at, item)) = next() {
-            let result = work(item, monitor);
-            done.lock().expect("no thread panics").insert(at, result);
-        }
-    };
-    rayon::in_place_scope(|scope| {
-        (1..threads).for_each(|_| scope.spawn(|_| work(&mut Monitor::new(shared, None))));
-        work(monitor);
-    });
-    done.into_inner().expect("no thread panics").into_values().collect()
+    let shared = monitor.shared;
+    // What other members than the first have come to when the fit is interrupted is chance.
+    let wanted = |number| number == 0 || shared.reason() != Some(Stopped::Interrupted);
+    let mut members = in_two_steps(
+        sizes.members,
+        sizes.heads_at_a_time(),
+        monitor,
+        |number, monitor| Member::learn(Fitter::new(training, sizes, number), monitor),
+        |number, member, monitor| wanted(number).then(|| member.finish(monitor)),
+    );
+    members.retain(|finished| wanted(finished.member.fitter.number));
+    members
 }
 
 /// The members as one model; its losses are their means.

@@ -10,7 +10,7 @@ use super::member_seed;
 use crate::features::{CELLS, CUTS, Cut, Network, Partitions};
 use crate::loss::{ExactHead, LossRows};
 use crate::numerics::random::{Stream, Use, below, stream, uniform};
-use crate::solver::monitor::Monitor;
+use crate::solver::monitor::{Monitor, Shared};
 
 /// Cuts that are drawn for each that is made.
 const CANDIDATES: usize = 12;
@@ -27,9 +27,8 @@ const BETWEEN: f32 = 0.481;
 const MOST_COLUMNS: usize = 500;
 /// Chance of a column without slope, as a share of the mean.
 const FLAT: f64 = 0.05;
-/// The penalty of the cells that is tried first, and the factor between neighbouring ones.
-const PENALTY: f64 = 1e-4;
-const PENALTY_STEP: f64 = 10.0;
+/// The penalties of the cells that are tried, times that of the cosines.
+const PENALTIES: [f64; 4] = [100.0, 10.0, 1.0, 0.1];
 
 impl Fitter<'_> {
     /// The solution with partitions beside the cosines, if that is better or if they were asked for.
@@ -43,52 +42,38 @@ impl Fitter<'_> {
             return solved;
         }
         let losses = solved.losses();
-        let beside = self.solve_beside(solved, partitions, monitor);
+        let beside = self.solve_beside(solved, partitions);
         let found = beside.losses();
         let asked = self.sizes.asks_partitions && found.iter().all(|loss| loss.is_finite());
         if asked || self.better(&found, &losses) { beside } else { beside.without_partitions() }
     }
 
     /// The head of the cosines and of the cells, whose penalty is chosen on validation.
-    fn solve_beside<'s>(
-        &'s self,
-        solved: Solved<'s>,
-        partitions: &Partitions,
-        monitor: &mut Monitor<'_>,
-    ) -> Solved<'s> {
+    fn solve_beside<'s>(&'s self, solved: Solved<'s>, partitions: &Partitions) -> Solved<'s> {
         let (problem, alpha, mut features) = (self.training.problem, solved.alpha, solved.features);
         let mut reduced = solved.reduced.with_partitions(partitions);
         features.map = features.map.with_partitions(partitions.clone());
-        let solve = |penalty| {
-            reduced.penalise_cells(penalty, alpha);
-            let weights = reduced.penalised(&features, alpha);
-            let network = Network::new(&features.map, &weights);
-            (problem.mean_loss(network, self.split.judged_on()), penalty, weights)
-        };
         // A penalty that was asked for is that of all coefficients.
-        let asked = self.training.common.fixed_alpha;
-        let chooses = self.validates() && asked.is_none();
-        let (loss, penalty, weights) =
-            self.choose(asked.unwrap_or(PENALTY), PENALTY_STEP, chooses, monitor, solve);
-        reduced.penalise_cells(penalty, alpha);
+        let chooses = self.validates() && self.training.common.fixed_alpha.is_none();
+        let penalties = if chooses { PENALTIES.map(|times| times * alpha).to_vec() } else { vec![alpha] };
+        let (loss, weights) = reduced.best_penalised(&features, alpha, &penalties, |weights| {
+            problem.mean_loss(Network::new(&features.map, weights), self.split.judged_on())
+        });
         Solved { features, weights, loss, reduced, ..solved }
     }
 
-    /// Partitions of the training rows, with columns drawn by the slopes of this network; none where nothing could tell whether
+    /// Partitions of the training rows, with columns drawn by these mean squared slopes; none where nothing could tell whether
     /// they are better, or where there is no time.
-    pub(super) fn grow_partitions(&self, network: Network<'_>, monitor: &Monitor<'_>) -> Partitions {
-        let (problem, sizes) = (self.training.problem, self.sizes);
+    pub(super) fn grow_partitions(&self, slopes: &[f64], shared: &Shared) -> Partitions {
+        let sizes = self.sizes;
         let wanted = self.validates() || sizes.asks_partitions;
-        if sizes.partitions == 0 || !wanted || monitor.stopped() {
+        if sizes.partitions == 0 || !wanted || shared.stopped() {
             return Partitions::default();
         }
-        let slopes = problem
-            .backend
-            .squared_slopes(problem.columns, &[network], &self.split.train, &|i| problem.weight(i));
-        let table = Table::new(self, &slopes);
+        let table = Table::new(self, slopes);
         let mut growth = Growth::new(self, &table);
         let mut rng = stream(member_seed(self.training.common.seed, self.number), Use::Partitions);
-        Partitions::new((0..self.sizes.partitions).flat_map(|_| growth.next(&mut rng)).collect())
+        Partitions::new((0..sizes.partitions).flat_map(|_| growth.next(&mut rng)).collect())
     }
 }
 

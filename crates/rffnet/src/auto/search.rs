@@ -33,8 +33,7 @@ impl Fitter<'_> {
             let solved = self.solve(features.clone(), None, monitor);
             let map = &features.map;
             let without_linear = Weights { linear: Vec::new(), ..solved.weights };
-            let network = [Network::new(map, &without_linear)];
-            let slopes = p.backend.squared_slopes(p.columns, &network, &self.split.train, &|i| p.weight(i));
+            let slopes = self.squared_slopes(Network::new(map, &without_linear));
             let mut theta: Vec<f32> = map.support.iter().map(|&j| slopes[j].sqrt() as f32).collect();
             p.tie(&map.support, &mut theta, root_mean_square);
             let factor = length(&theta).recip();
@@ -44,6 +43,12 @@ impl Fitter<'_> {
             features.theta = theta.iter().map(|t| t * factor).collect();
         }
         features
+    }
+
+    /// The mean squared slope along each column.
+    pub(super) fn squared_slopes(&self, network: Network<'_>) -> Vec<f64> {
+        let p = self.training.problem;
+        p.backend.squared_slopes(p.columns, &[network], &self.split.train, &|i| p.weight(i))
     }
 
     /// Without the columns of small relevance, which keep their linear terms, unless all columns are better.

@@ -5,7 +5,7 @@ use super::constants::Constants;
 use crate::features::CELLS;
 use crate::params::{Common, Effort, Partitions, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
-use crate::solver::design_rows::MOST_BYTES;
+use crate::solver::kept_design::{KeptDesign, MOST_BYTES};
 
 /// Multiplications of a cosine and its sine, about.
 const WAVE: f64 = 30.0;
@@ -18,7 +18,7 @@ const PASS: f64 = 60.0;
 /// Values of cells, of all outputs, at most: a step of a head holds some twenty vectors of them.
 const MOST_CELLS: usize = 1 << 19;
 /// Bytes that the Gram matrices, factors and designs of heads may take at a time.
-const HEADS_MEMORY: f64 = 400e6;
+const HEADS_MEMORY: usize = 400_000_000;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 
@@ -146,13 +146,13 @@ impl Sizes {
     /// Heads that are solved at a time: their Gram matrices, factors and designs are to fit into the memory
     /// side by side.
     pub(crate) fn heads_at_a_time(&self) -> usize {
-        let design = self.features as f64 + self.columns;
-        let kept = |rows: usize| Some(4.0 * rows as f64 * design).filter(|&bytes| bytes <= MOST_BYTES as f64);
+        let columns = self.features + self.columns as usize + 1;
+        let kept = |rows| Some(KeptDesign::bytes(rows, self.features, columns)).filter(|&b| b <= MOST_BYTES);
         let passes = match self.partitions {
-            0 => 0.0,
-            p => (self.head_rows * p) as f64 + kept(self.head_rows).or(kept(self.rows)).unwrap_or(0.0),
+            0 => 0,
+            p => self.head_rows * p + kept(self.head_rows).or(kept(self.rows)).unwrap_or(0),
         };
-        ((HEADS_MEMORY / (16.0 * design * design + passes)) as usize).max(1)
+        (HEADS_MEMORY / (16 * columns * columns + passes)).max(1)
     }
 
     /// Multiplications of the whole fit.

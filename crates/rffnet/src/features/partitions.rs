@@ -46,6 +46,11 @@ impl Partitions {
         self.cuts.len() / CUTS
     }
 
+    /// How many cells of each partition there are rows for: those of the cuts that were made, which come first.
+    pub(crate) fn reachable(&self) -> impl Iterator<Item = usize> {
+        self.cuts.chunks_exact(CUTS).map(|cuts| 1 << made(cuts).len())
+    }
+
     /// Cells of all partitions.
     pub(crate) fn cells(&self) -> usize {
         self.count() * CELLS
@@ -73,8 +78,7 @@ impl Partitions {
     /// above it.
     pub(crate) fn changes(&self, row: &[f32], values: &[f32], mut take: impl FnMut(usize, usize, f32)) {
         for (p, cuts) in self.cuts.chunks_exact(CUTS).enumerate() {
-            let made = cuts.iter().rposition(|cut| cut.at < f32::MAX).map_or(0, |last| last + 1);
-            let cuts = &cuts[..made];
+            let cuts = made(cuts);
             let near = |cut: &Cut| (row[cut.column] - cut.at).abs() <= HALF;
             for (a, &Cut { column, .. }) in cuts.iter().enumerate().filter(|(_, cut)| near(cut)) {
                 // Cuts of one column move together, and the first one that is near stands for all.
@@ -102,6 +106,11 @@ impl Partitions {
         };
         Self { cuts: self.cuts.iter().map(fixed).collect() }
     }
+}
+
+/// Without those behind the last one that a row may be above.
+fn made(cuts: &[Cut]) -> &[Cut] {
+    &cuts[..cuts.iter().rposition(|cut| cut.at < f32::MAX).map_or(0, |last| last + 1)]
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ pub(super) trait Simd: Copy {
     /// # Safety
     /// `i + LANES <= from.len()`.
     unsafe fn load(self, from: &[f32], i: usize) -> Self::V;
+    /// The whole numbers at `from[i..]`.
+    ///
+    /// # Safety
+    /// `i + LANES <= from.len()`.
+    unsafe fn load_short(self, from: &[i16], i: usize) -> Self::V;
     /// Writes the vector to `to[i..]`.
     ///
     /// # Safety

@@ -186,13 +186,23 @@ pub fn sgd(path: Path, w: &mut [f32], g: &[f32], lr: f32, prox: Prox) {
     dispatch::run(path, update::Sgd { w, g, lr, prox });
 }
 
-/// Outputs of heads on rows in memory: `f[i, c] = sum_j z[i, j] heads[c, j]`.
+/// Adds outputs of heads on rows in memory: `f[i, c] += sum_j z[i, j] heads[c, j]`.
 pub fn dense_outputs(path: Path, z: &[f32], columns: usize, heads: &[f32], f: &mut [f32]) {
     dispatch::run(path, dense::Outputs { z, columns, heads, f });
 }
 
-/// Their gradient: `gradient[c, j] += sum_i r[i, c] z[i, j]`.
+/// Adds their gradient: `gradient[c, j] += sum_i r[i, c] z[i, j]`.
 pub fn dense_gradient(path: Path, z: &[f32], columns: usize, r: &[f32], gradient: &mut [f32]) {
+    dispatch::run(path, dense::Gradient { z, columns, r, gradient });
+}
+
+/// [`dense_outputs`] of rows of whole numbers.
+pub fn short_outputs(path: Path, z: &[i16], columns: usize, heads: &[f32], f: &mut [f32]) {
+    dispatch::run(path, dense::Outputs { z, columns, heads, f });
+}
+
+/// [`dense_gradient`] of rows of whole numbers.
+pub fn short_gradient(path: Path, z: &[i16], columns: usize, r: &[f32], gradient: &mut [f32]) {
     dispatch::run(path, dense::Gradient { z, columns, r, gradient });
 }
 

@@ -96,6 +96,11 @@ impl Simd for Portable {
         Quad(unsafe { at(from, i, LANES).cast::<[f32; LANES]>().read() })
     }
     #[inline(always)]
+    unsafe fn load_short(self, from: &[i16], i: usize) -> Quad {
+        // SAFETY: as above.
+        Quad(unsafe { at(from, i, LANES).cast::<[i16; LANES]>().read() }.map(f32::from))
+    }
+    #[inline(always)]
     unsafe fn store(self, x: Quad, to: &mut [f32], i: usize) {
         // SAFETY: as above.
         unsafe { at_mut(to, i, LANES).cast::<[f32; LANES]>().write(x.0) }

@@ -98,6 +98,14 @@ impl Simd for Avx512 {
         unsafe { _mm512_loadu_ps(at(from, i, Self::LANES)) }
     }
     #[inline(always)]
+    unsafe fn load_short(self, from: &[i16], i: usize) -> __m512 {
+        // SAFETY: token, and the caller's promise. AVX-512F has the conversion of 16 numbers in a 256-bit register.
+        unsafe {
+            let short = _mm256_loadu_si256(at(from, i, Self::LANES).cast());
+            _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(short))
+        }
+    }
+    #[inline(always)]
     unsafe fn store(self, x: __m512, to: &mut [f32], i: usize) {
         // SAFETY: token, and the caller's promise.
         unsafe { _mm512_storeu_ps(at_mut(to, i, Self::LANES), x) }
@@ -193,6 +201,14 @@ impl Simd for Avx2 {
     unsafe fn load(self, from: &[f32], i: usize) -> __m256 {
         // SAFETY: token, and the caller's promise.
         unsafe { _mm256_loadu_ps(at(from, i, Self::LANES)) }
+    }
+    #[inline(always)]
+    unsafe fn load_short(self, from: &[i16], i: usize) -> __m256 {
+        // SAFETY: token, and the caller's promise.
+        unsafe {
+            let short = _mm_loadu_si128(at(from, i, Self::LANES).cast());
+            _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(short))
+        }
     }
     #[inline(always)]
     unsafe fn store(self, x: __m256, to: &mut [f32], i: usize) {

@@ -4,8 +4,8 @@
 
 use crate::numerics::cholesky::Cholesky;
 use crate::numerics::lbfgs::{Lbfgs, Point};
-use crate::ridge::penalty;
-use crate::solver::design_rows::{Cells, DesignRows};
+use crate::solver::cells::Cells;
+use crate::solver::design_rows::DesignRows;
 
 /// When a descent ends: after so many steps, or when half the squared Newton decrement, an estimate of how much could still be
 /// gained, is below this share of the loss.
@@ -23,16 +23,37 @@ pub(super) enum Descended {
     OutOfSteps,
 }
 
+/// What a squared coefficient costs: of a cell, and of the design behind the cells but for the intercept, its last.
+#[derive(Clone, Copy)]
+pub(super) struct Penalty {
+    pub(super) cell: f64,
+    pub(super) design: f64,
+}
+
+impl Penalty {
+    /// The penalty of the coefficients, whose gradient is added.
+    fn add(self, passes: &DesignRows<'_>, b: &[f64], gradient: &mut [f64]) -> f64 {
+        let (m, cells, mut sum) = (passes.columns(), passes.cells(), 0.0);
+        for (g, b) in gradient.chunks_exact_mut(m).zip(b.chunks_exact(m)) {
+            for (at, (g, b)) in g.iter_mut().zip(b).take(m - 1).enumerate() {
+                let penalty = if at < cells { self.cell } else { self.design };
+                *g += 2.0 * penalty * b;
+                sum += penalty * b * b;
+            }
+        }
+        sum
+    }
+}
+
 /// L with LL' (nearly) the Hessian: a diagonal for the cells, a Cholesky factor for the design behind them.
 pub(super) struct Preconditioner {
-    /// Roots of the diagonal.
-    cells: Vec<f64>,
     /// The mean square of each cell's indicator in the Hessian.
     squares: Vec<f64>,
+    /// Roots of the diagonal.
+    cells: Vec<f64>,
     dense: Cholesky,
-    penalty: f64,
-    /// The root of what both are multiplied with.
-    scale: f64,
+    /// What both are multiplied with.
+    times: f64,
 }
 
 impl Preconditioner {
@@ -41,48 +62,41 @@ impl Preconditioner {
         cells: Option<&Cells>,
         weights: impl ExactSizeIterator<Item = f64>,
         dense: Cholesky,
-        penalty: f64,
         times: f64,
     ) -> Self {
         let rows = weights.len() as f64;
         let squares = cells.map_or(Vec::new(), |cells| cells.sums(weights.map(|w| w / rows)));
-        let mut new = Self { cells: Vec::new(), squares, dense, penalty, scale: times.sqrt() };
-        new.set_factor(cells.map_or(1.0, |cells| cells.factor));
-        new
+        Self { cells: squares.clone(), squares, dense, times }
     }
 
-    /// What the indicators are multiplied with.
-    pub(super) fn set_factor(&mut self, factor: f64) {
-        // An empty cell without a penalty has no curvature, and no gradient.
-        let root = |square: &f64| match (factor * factor * square + self.penalty).sqrt() {
-            0.0 => 1.0,
-            root => root,
-        };
-        self.cells = self.squares.iter().map(root).collect();
+    /// With a cell's penalty.
+    pub(super) fn penalise(&mut self, penalty: f64) {
+        let of = |square: &f64| curvature(*square, penalty).sqrt();
+        self.cells = self.squares.iter().map(of).collect();
     }
 
     pub(super) fn into_dense(self) -> Cholesky {
         self.dense
     }
 
-    /// Coefficients of each output.
+    /// Coefficients of each head.
     pub(super) fn len(&self) -> usize {
-        self.cells.len() + self.dense.len()
+        self.squares.len() + self.dense.len()
     }
 
-    /// L^-1 b for each output, in place.
+    /// L^-1 b for each head, in place.
     fn solve_lower(&self, b: &mut [f64]) {
-        self.apply(b, |b, root| *b /= root, Cholesky::solve_lower, self.scale.recip());
+        self.apply(b, |b, root| *b /= root, Cholesky::solve_lower, self.times.sqrt().recip());
     }
 
     /// L'^-1 b.
     fn solve_upper(&self, b: &mut [f64]) {
-        self.apply(b, |b, root| *b /= root, Cholesky::solve_upper, self.scale.recip());
+        self.apply(b, |b, root| *b /= root, Cholesky::solve_upper, self.times.sqrt().recip());
     }
 
     /// L' b.
     fn multiply_upper(&self, b: &mut [f64]) {
-        self.apply(b, |b, root| *b *= root, Cholesky::multiply_upper, self.scale);
+        self.apply(b, |b, root| *b *= root, Cholesky::multiply_upper, self.times.sqrt());
     }
 
     fn apply(
@@ -92,49 +106,66 @@ impl Preconditioner {
         dense: impl Fn(&Cholesky, &mut [f64]),
         scale: f64,
     ) {
-        if self.cells.is_empty() {
-            // Several outputs share a pass over the factor.
-            dense(&self.dense, b);
-        } else {
-            for b in b.chunks_exact_mut(self.len()) {
-                let (of_cells, of_design) = b.split_at_mut(self.cells.len());
-                of_cells.iter_mut().zip(&self.cells).for_each(|(b, &root)| cell(b, root));
-                dense(&self.dense, of_design);
-            }
+        let cells = self.cells.len();
+        let mut of_design = designs(b.chunks_exact(self.len()), cells);
+        // All heads share a pass over the factor.
+        dense(&self.dense, &mut of_design);
+        for (b, design) in b.chunks_exact_mut(self.len()).zip(of_design.chunks_exact(self.dense.len())) {
+            b.iter_mut().zip(&self.cells).for_each(|(b, &root)| cell(b, root));
+            b[cells..].copy_from_slice(design);
         }
         if scale != 1.0 {
             b.iter_mut().for_each(|b| *b *= scale);
         }
     }
-}
 
-/// Loss and penalty of the coefficients, and their gradient.
-fn objective(passes: &DesignRows<'_>, b: &[f64], alpha: f64) -> (f64, Vec<f64>) {
-    let m = passes.columns();
-    let (loss, mut gradient) = passes.gradient(b);
-    add_penalty(&mut gradient, b, m, alpha);
-    (loss + penalty(b, m, alpha), gradient)
-}
-
-/// The gradient of the penalty: the intercept, the last coefficient of each output, is free.
-fn add_penalty(gradient: &mut [f64], b: &[f64], columns: usize, alpha: f64) {
-    for (g, b) in gradient.chunks_exact_mut(columns).zip(b.chunks_exact(columns)) {
-        g[..columns - 1].iter_mut().zip(b).for_each(|(g, b)| *g += 2.0 * alpha * b);
+    /// (LL')^-1 times the gradients of some searches, each with its own penalty of a cell.
+    fn newton_steps(&self, searches: &[Search]) -> Vec<Vec<f64>> {
+        let (cells, len) = (self.squares.len(), self.len());
+        let heads = searches.iter().flat_map(|search| search.gradient.chunks_exact(len));
+        let mut of_designs = designs(heads, cells);
+        self.dense.solve(&mut of_designs);
+        let mut of_designs = of_designs.chunks_exact(self.dense.len());
+        let step = |search: &Search| {
+            let mut step = search.gradient.clone();
+            for step in step.chunks_exact_mut(len) {
+                let of_cells = step.iter_mut().zip(&self.squares);
+                of_cells.for_each(|(step, &square)| *step /= curvature(square, search.penalty.cell));
+                step[cells..].copy_from_slice(of_designs.next().expect("one for each head"));
+                step.iter_mut().for_each(|step| *step /= self.times);
+            }
+            step
+        };
+        searches.iter().map(step).collect()
     }
+}
+
+/// Of a cell. One without rows or penalty has none, and no gradient.
+fn curvature(square: f64, penalty: f64) -> f64 {
+    match square + penalty {
+        0.0 => 1.0,
+        sum => sum,
+    }
+}
+
+/// What is behind the cells in each head.
+fn designs<'a>(heads: impl Iterator<Item = &'a [f64]>, cells: usize) -> Vec<f64> {
+    heads.flat_map(|head| &head[cells..]).copied().collect()
 }
 
 /// L-BFGS on u = L'b.
 pub(super) fn descend(
     hessian: &Preconditioner,
     start: Vec<f64>,
-    alpha: f64,
+    penalty: Penalty,
     until: Until,
     passes: &DesignRows<'_>,
 ) -> (Vec<f64>, Descended) {
     let mut evaluate = |u: Vec<f64>| {
         let mut b = u.clone();
         hessian.solve_upper(&mut b);
-        let (value, mut g) = objective(passes, &b, alpha);
+        let (loss, mut g) = passes.gradient(&b);
+        let value = loss + penalty.add(passes, &b, &mut g);
         hessian.solve_lower(&mut g);
         Point { x: u, value, gradient: g, note: () }
     };
@@ -161,42 +192,71 @@ pub(super) fn descend(
     (b, ended)
 }
 
-/// Preconditioned conjugate gradients, for a squared loss: its gradient is linear, and so is what a step changes of it.
+/// A head on its way, with penalties of its own.
+struct Search {
+    penalty: Penalty,
+    /// It is found when the squared Newton decrement is below this.
+    enough: f64,
+    at: Vec<f64>,
+    gradient: Vec<f64>,
+    direction: Vec<f64>,
+    decrement: f64,
+    found: bool,
+}
+
+impl Search {
+    /// A direction conjugate to the last one, given the Newton step.
+    fn turn(&mut self, newton: &[f64]) {
+        let decrement = dot(&self.gradient, newton);
+        let kept = if self.decrement > 0.0 { decrement / self.decrement } else { 0.0 };
+        self.direction.iter_mut().zip(newton).for_each(|(d, step)| *d = kept * *d - step);
+        self.decrement = decrement;
+        self.found |= decrement <= self.enough;
+    }
+
+    /// To the minimum along the direction, given what the gradient changes by.
+    fn go(&mut self, change: &[f64]) {
+        let step = self.decrement / dot(&self.direction, change);
+        self.found |= !(step > 0.0 && step.is_finite());
+        if !self.found {
+            self.at.iter_mut().zip(&self.direction).for_each(|(at, d)| *at += step * d);
+            self.gradient.iter_mut().zip(change).for_each(|(g, c)| *g += step * c);
+        }
+    }
+}
+
+/// Preconditioned conjugate gradients, for a squared loss: its gradient is linear, and so is what a step changes of it. A head
+/// for each of the penalties; all of them share the passes over the rows.
 pub(super) fn conjugate_gradients(
     hessian: &Preconditioner,
-    start: Vec<f64>,
-    alpha: f64,
+    start: &[f64],
+    penalties: &[Penalty],
     until: Until,
     passes: &DesignRows<'_>,
-) -> Vec<f64> {
-    let solve = |g: &[f64]| {
-        let mut s = g.to_vec();
-        hessian.solve_lower(&mut s);
-        hessian.solve_upper(&mut s);
-        s
+) -> Vec<Vec<f64>> {
+    let (loss, unpenalised) = passes.gradient(start);
+    let search = |&penalty: &Penalty| {
+        let mut gradient = unpenalised.clone();
+        let value = loss + penalty.add(passes, start, &mut gradient);
+        let (at, direction) = (start.to_vec(), vec![0.0; start.len()]);
+        let enough = 2.0 * until.tolerance * value;
+        Search { penalty, enough, at, gradient, direction, decrement: 0.0, found: false }
     };
-    let (value, mut gradient) = objective(passes, &start, alpha);
-    let (mut at, mut direction) = (start, vec![0.0; gradient.len()]);
-    let mut scaled = solve(&gradient);
-    let (mut decrement, mut kept) = (dot(&gradient, &scaled), 0.0);
+    let mut searches: Vec<Search> = penalties.iter().map(search).collect();
     for _ in 0..until.steps {
-        if 0.5 * decrement <= until.tolerance * value {
+        let newton = hessian.newton_steps(&searches);
+        searches.iter_mut().zip(&newton).for_each(|(search, newton)| search.turn(newton));
+        if searches.iter().all(|search| search.found) {
             break;
         }
-        direction.iter_mut().zip(&scaled).for_each(|(d, s)| *d = kept * *d - s);
-        let mut change = passes.twice_normal(&direction);
-        add_penalty(&mut change, &direction, passes.columns(), alpha);
-        let step = decrement / dot(&direction, &change);
-        if !(step > 0.0 && step.is_finite()) {
-            break;
+        let directions: Vec<f64> = searches.iter().flat_map(|search| &search.direction).copied().collect();
+        let mut changes = passes.twice_normal(&directions);
+        for (search, change) in searches.iter_mut().zip(changes.chunks_exact_mut(start.len())) {
+            search.penalty.add(passes, &search.direction, change);
+            search.go(change);
         }
-        at.iter_mut().zip(&direction).for_each(|(at, d)| *at += step * d);
-        gradient.iter_mut().zip(&change).for_each(|(g, c)| *g += step * c);
-        scaled = solve(&gradient);
-        let next = dot(&gradient, &scaled);
-        (kept, decrement) = (next / decrement, next);
     }
-    at
+    searches.into_iter().map(|search| search.at).collect()
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

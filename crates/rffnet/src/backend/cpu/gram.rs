@@ -12,17 +12,17 @@ use crate::problem::Problem;
 use crate::ridge::{Design, Gram};
 use crate::simd::{self, Aligned, CHUNK, GRAM_BLOCK, LINE, Path, gram_panels, gram_ranges};
 
-/// Numbers of a design that are in memory at a time: enough blocks of rows for some threads, since members are side by side.
-const DESIGN_NUMBERS: usize = 1 << 20;
+/// Numbers of a design that are packed at a time: enough blocks of rows for some threads, since members are side by side.
+const PACKED: usize = 1 << 20;
 
-/// Rows of so many columns whose design is in memory at a time: whole blocks.
-pub(super) fn design_rows(columns: usize) -> usize {
-    GRAM_BLOCK * (DESIGN_NUMBERS / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(4)
+/// Rows of so many columns that are packed at a time: whole blocks.
+pub(super) fn packed_rows(columns: usize) -> usize {
+    GRAM_BLOCK * (PACKED / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(4)
 }
 
 thread_local! {
-    /// Packed rows, of all threads together.
-    static PANELS: Cell<Aligned> = Cell::default();
+    /// Packed rows, of all threads together: those that are multiplied, and the next ones.
+    static PANELS: Cell<[Aligned; 2]> = Cell::default();
     /// Rows of a block before they are packed.
     static DESIGN: Cell<Vec<f32>> = const { Cell::new(Vec::new()) };
 }
@@ -39,26 +39,35 @@ pub(super) fn add_products(path: Path, gram: &mut Gram, z: &[f32]) {
     add_blocks(path, gram, z.len() / m, pack);
 }
 
-/// Adds the products of so many rows, whose blocks `pack` packs. Threads share the blocks and then the rows of the output, so
-/// that their number does not change a sum.
+/// Adds the products of so many rows, whose blocks `pack` packs: the next ones while those before are multiplied. Threads share
+/// the blocks and the rows of the output, so that their number does not change a sum.
 fn add_blocks(path: Path, gram: &mut Gram, rows: usize, pack: impl Fn(Range<usize>, &mut [f32]) + Sync) {
     let (m, padded) = (gram.columns, gram.columns.next_multiple_of(LINE));
-    let mut panels = PANELS.take();
-    panels.resize(rows * padded);
-    panels.par_chunks_mut(GRAM_BLOCK * padded).enumerate().for_each(|(block, panels)| {
-        let first = block * GRAM_BLOCK;
-        pack(first..first + panels.len() / padded, panels);
-    });
-    let mut rest = gram.products.as_mut_slice();
-    let mut parts = Vec::new();
-    for range in gram_ranges(m, RANGES * rayon::current_num_threads()) {
-        let (part, tail) = rest.split_at_mut(range.len() * m);
-        parts.push((range, part));
-        rest = tail;
+    let at_a_time = packed_rows(m);
+    let pack_from = |first: usize, panels: &mut Aligned| {
+        panels.resize(at_a_time.min(rows.saturating_sub(first)) * padded);
+        panels.par_chunks_mut(GRAM_BLOCK * padded).enumerate().for_each(|(block, panels)| {
+            let first = first + block * GRAM_BLOCK;
+            pack(first..first + panels.len() / padded, panels);
+        });
+    };
+    let mut multiply = |panels: &Aligned| {
+        let mut rest = gram.products.as_mut_slice();
+        let mut parts = Vec::new();
+        for range in gram_ranges(m, RANGES * rayon::current_num_threads()) {
+            let (part, tail) = rest.split_at_mut(range.len() * m);
+            parts.push((range, part));
+            rest = tail;
+        }
+        parts.into_par_iter().for_each(|(range, part)| simd::gram(path, panels, m, range, part));
+    };
+    let [mut now, mut next] = PANELS.take();
+    pack_from(0, &mut now);
+    for first in (0..rows).step_by(at_a_time) {
+        rayon::join(|| multiply(&now), || pack_from(first + at_a_time, &mut next));
+        std::mem::swap(&mut now, &mut next);
     }
-    let all = &*panels;
-    parts.into_par_iter().for_each(|(range, part)| simd::gram(path, all, m, range, part));
-    PANELS.set(panels);
+    PANELS.set([now, next]);
 }
 
 /// Products of the columns of a design and of the targets behind it.
@@ -85,12 +94,12 @@ impl Fold for DesignProducts<'_> {
             let mut z = DESIGN.take();
             z.clear();
             z.resize(rows.len() * m, 0.0);
-            for (z, rows) in z.chunks_mut(CHUNK * m).zip(rows.chunks(CHUNK)) {
+            z.par_chunks_mut(CHUNK * m).zip(rows.par_chunks(CHUNK)).for_each(|(z, rows)| {
                 write_design(cpu, problem.columns, design, rows, z);
                 for (row, &i) in z.chunks_exact_mut(m).zip(rows) {
                     problem.complete(row, columns, i, curvature);
                 }
-            }
+            });
             gram_panels(&z, m, m, panels);
             DESIGN.set(z);
         });

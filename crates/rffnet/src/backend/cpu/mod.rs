@@ -25,14 +25,14 @@ use rayon::prelude::*;
 
 use super::{Backend, GradientBuffers, MAX_BLOCKS, MAX_SPECTRUM_BLOCKS};
 use crate::features::{FeatureMap, Network};
-use crate::fold::{Fold, block_rows, fold, fold_in_order};
+use crate::fold::{Fold, block_rows, fold};
 use crate::problem::{Columns, Problem};
 use crate::ridge::{Design, Gram, Moments};
 use crate::simd::{self, CHUNK, Path};
 use crate::solver::descent::DescentState;
 use epoch::epoch;
 use gradient::gradient;
-use gram::{DesignProducts, add_products, design_rows};
+use gram::{DesignProducts, add_products};
 use predict::{Losses, write_design};
 use slopes::{OuterSlopes, SquaredSlopes};
 use workspace::with_workspace;
@@ -123,8 +123,7 @@ impl Backend for Cpu {
     ) -> Moments {
         let products = DesignProducts { cpu: self, problem, design, curvature };
         let mut total = products.empty();
-        let at_a_time = design_rows(total.columns);
-        fold_in_order(&products, &mut total, rows, at_a_time);
+        products.add(&mut total, rows);
         Moments::new(total, rows.len(), design.columns())
     }
 

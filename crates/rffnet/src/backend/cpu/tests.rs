@@ -8,7 +8,7 @@ use super::*;
 use crate::Matrix;
 use crate::backend::Wanted;
 use crate::features::{ScaledFeatures, Weights};
-use crate::fold::{Fold, fold, fold_in_order};
+use crate::fold::{Fold, fold};
 use crate::loss::{Loss, LossKind};
 use crate::numerics::random::{Stream, Use, stream, uniform};
 use crate::transform::statistics;
@@ -306,7 +306,10 @@ fn the_agop_holds_squared_slopes_along_any_direction() {
 fn check_halves<F: Fold>(sum: &F, rows: &[usize], block: usize, numbers: impl Fn(&F::Sum) -> Vec<f64>) {
     let half = rows.len() / block / 2 * block;
     assert!(half >= block && half.is_multiple_of(block), "there are blocks in both halves");
-    for add in [fold, fold_in_order] {
+    let in_order = |sum: &F, total: &mut F::Sum, rows: &[usize], block: usize| {
+        rows.chunks(block).for_each(|rows| sum.add(total, rows));
+    };
+    for add in [fold as fn(&F, &mut F::Sum, &[usize], usize), in_order] {
         let (mut whole, mut halves) = (sum.empty(), sum.empty());
         add(sum, &mut whole, rows, block);
         add(sum, &mut halves, &rows[..half], block);

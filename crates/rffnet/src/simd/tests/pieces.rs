@@ -210,16 +210,19 @@ fn buffers_are_aligned() {
 #[test]
 fn products_with_rows_in_memory() {
     for path in available() {
-        for (rows, m, k) in [(1, 1, 1), (3, 15, 2), (8, 16, 1), (5, 64, 3), (7, 130, 1), (64, 77, 2)] {
+        for (rows, m, k) in
+            [(1, 1, 1), (3, 15, 2), (8, 16, 1), (5, 64, 3), (7, 130, 1), (64, 77, 2), (9, 100, 4), (3, 70, 7)]
+        {
             let (z, heads, r) = (draw(1, rows * m, 1.0), draw(2, k * m, 1.0), draw(3, rows * k, 1.0));
-            let mut f = vec![f32::NAN; rows * k];
+            let short: Vec<i16> = z.iter().map(|z| (10_000.0 * z) as i16).collect();
+            let wide: Vec<f32> = short.iter().map(|&z| f32::from(z)).collect();
+            let (mut f, mut gradient) = (vec![0.25; rows * k], vec![0.5; k * m]);
             dense_outputs(path, &z, m, &heads, &mut f);
-            let mut gradient = vec![0.5; k * m];
             dense_gradient(path, &z, m, &r, &mut gradient);
             let product = |a: f32, b: f32| f64::from(a) * f64::from(b);
             for i in 0..rows {
                 for c in 0..k {
-                    let want: f64 = (0..m).map(|j| product(z[i * m + j], heads[c * m + j])).sum();
+                    let want = 0.25 + (0..m).map(|j| product(z[i * m + j], heads[c * m + j])).sum::<f64>();
                     assert!((f64::from(f[i * k + c]) - want).abs() < 1e-4, "{path} {rows} {m} {k}");
                 }
             }
@@ -229,6 +232,15 @@ fn products_with_rows_in_memory() {
                     assert!((f64::from(gradient[c * m + j]) - want).abs() < 1e-4, "{path} {rows} {m} {k}");
                 }
             }
+            // Whole numbers: to the last bit what they are as floats.
+            let (mut of_short, mut of_wide) = (vec![0.0; rows * k], vec![0.0; rows * k]);
+            short_outputs(path, &short, m, &heads, &mut of_short);
+            dense_outputs(path, &wide, m, &heads, &mut of_wide);
+            assert_eq!(of_short, of_wide, "{path} {rows} {m} {k}");
+            let (mut of_short, mut of_wide) = (vec![0.0; k * m], vec![0.0; k * m]);
+            short_gradient(path, &short, m, &r, &mut of_short);
+            dense_gradient(path, &wide, m, &r, &mut of_wide);
+            assert_eq!(of_short, of_wide, "{path} {rows} {m} {k}");
         }
     }
 }

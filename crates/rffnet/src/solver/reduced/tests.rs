@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Matrix;
-use crate::features::{CELLS, CUTS, Cut, FeatureMap};
+use crate::features::{CUTS, Cut, FeatureMap};
 use crate::loss::LossKind;
 use crate::numerics::random::{Stream, Use, stream};
 use crate::problem::Columns;
@@ -331,15 +331,16 @@ fn partitions() -> Partitions {
 }
 
 impl Case {
-    /// The design with the indicators of the cells, times a factor, before its columns.
+    /// The design with the indicators of the cells that rows can lie in, times a factor, before its columns.
     fn design_with_cells(&self, factor: f64) -> Vec<Vec<f64>> {
         let partitions = partitions();
         let with = |(x, dense): (&[f32], Vec<f64>)| {
             let x: Vec<f32> = x.iter().map(|v| (v - 0.1) * 0.9).collect();
             let mut cells = [0; 2];
             partitions.of_row(&x, &mut cells);
-            let mut row = vec![0.0; partitions.cells()];
-            cells.iter().enumerate().for_each(|(p, &cell)| row[p * CELLS + cell as usize] = factor);
+            // The first one has cuts in the first and the fourth place, the second one two cuts.
+            let mut row = vec![0.0; 16 + 4];
+            (row[cells[0] as usize], row[16 + cells[1] as usize]) = (factor, factor);
             row.extend(dense);
             row
         };
@@ -353,63 +354,123 @@ fn passes_over_the_rows_give_the_loss_and_its_gradient() {
         case.with(|problem, features| {
             let rows: Vec<usize> = (0..ROWS).collect();
             let design = Design::new(features, case.linear.into());
-            for cells in [None, Some(Cells::new(problem, &rows, &partitions()).times(0.7))] {
-                let passes = DesignRows::new(problem, &rows, &design, None, cells.as_ref());
-                let m = passes.columns();
-                let b: Vec<f64> = (0..case.outputs * m).map(|i| 0.3 * (i as f64).sin()).collect();
-                let plain = match &cells {
-                    Some(cells) => case.design_with_cells(cells.factor),
-                    None => case.design(&case.at),
-                };
-                let (value, mut expected, _) = case.objective(&plain, &b);
-                let mut loss = value;
-                for i in (0..b.len()).filter(|i| i % m != m - 1) {
-                    loss -= ALPHA * b[i] * b[i];
-                    expected[i] -= 2.0 * ALPHA * b[i];
-                }
-                let anew = DesignRows::new(problem, &rows, &design, None, cells.as_ref()).anew(&design);
-                for passes in [passes, anew] {
+            let kept = KeptDesign::new(problem, &design, &rows[..50]).expect("it is small");
+            let kept = kept.on_more(problem, &design, &rows[50..]).expect("it is small");
+            for cells in [None, Some(Cells::new(problem, &rows, &partitions()))] {
+                // Cosines that are kept are rounded to whole numbers.
+                for (kept, tolerance) in [(None, 1e-5), (Some(&kept), 1e-4)] {
+                    let passes = DesignRows::new(problem, &rows, &design, None, kept, cells.as_ref());
+                    let m = passes.columns();
+                    let b: Vec<f64> = (0..case.outputs * m).map(|i| 0.3 * (i as f64).sin()).collect();
+                    let plain =
+                        if cells.is_some() { case.design_with_cells(1.0) } else { case.design(&case.at) };
+                    let (value, mut expected, _) = case.objective(&plain, &b);
+                    let mut loss = value;
+                    for i in (0..b.len()).filter(|i| i % m != m - 1) {
+                        loss -= ALPHA * b[i] * b[i];
+                        expected[i] -= 2.0 * ALPHA * b[i];
+                    }
                     let (got, gradient) = passes.gradient(&b);
-                    assert!((got - loss).abs() < 1e-5 * loss, "{}: {got} {loss}", case.name());
+                    assert!((got - loss).abs() < tolerance * loss, "{}: {got} {loss}", case.name());
                     let error: Vec<f64> = gradient.iter().zip(&expected).map(|(a, b)| a - b).collect();
-                    assert!(norm(&error) < 1e-5 * norm(&expected), "{}: {}", case.name(), norm(&error));
+                    assert!(norm(&error) < tolerance * norm(&expected), "{}: {}", case.name(), norm(&error));
                 }
             }
         });
     }
 }
 
-/// Also where the design has more columns than rows, and after the cells' penalty has changed.
+/// Any number of heads at a time: to the last bits what they are one by one.
+#[test]
+fn heads_share_a_pass() {
+    let case = &Case::all()[0];
+    case.with(|problem, features| {
+        let rows: Vec<usize> = (0..ROWS).collect();
+        let design = Design::new(features, case.linear.into());
+        let cells = Cells::new(problem, &rows, &partitions());
+        let kept = KeptDesign::new(problem, &design, &rows);
+        let passes = DesignRows::new(problem, &rows, &design, None, kept.as_ref(), Some(&cells));
+        for heads in 1..=6 {
+            let b: Vec<f64> = (0..heads * passes.columns()).map(|i| 0.3 * (i as f64).sin()).collect();
+            let one_by_one = b.chunks_exact(passes.columns()).flat_map(|b| passes.twice_normal(b));
+            for (got, expected) in passes.twice_normal(&b).iter().zip(one_by_one) {
+                assert!((got - expected).abs() < 1e-5, "{heads}: {got} {expected}");
+            }
+        }
+    });
+}
+
+/// Also where the design has more columns than rows, and from the head of another penalty.
 #[test]
 fn the_head_with_partitions_is_the_best_one() {
+    let penalty: f64 = 0.02;
+    // Where the penalty of all coefficients is the same, the indicators have this factor.
+    let factor = (ALPHA / penalty / 2.0).sqrt();
     for case in Case::all() {
-        let (found, factor) = case.with(|problem, features| {
+        let design = case.design_with_cells(factor);
+        let found = case.with(|problem, features| {
             let rows: Vec<usize> = (0..ROWS).collect();
             let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
             reduced.head(features);
             let mut reduced = reduced.with_partitions(&partitions());
-            for penalty in [0.1, 0.02, 0.02, 0.02, 0.02] {
-                reduced.penalise_cells(penalty, ALPHA);
-                let features = ScaledFeatures {
-                    map: features.map.clone().with_partitions(partitions()),
-                    ..features.clone()
-                };
-                let weights = reduced.penalised(&features, ALPHA);
-                let network = Network::new(&features.map, &weights);
-                let (loss, b) = (problem.mean_loss(network, &rows), reduced.warm.as_ref().expect("a head"));
-                let factor = reduced.cells.as_ref().expect("cells").factor;
-                let m = b.len() / case.outputs;
-                let value = loss + crate::ridge::penalty(b, m, ALPHA);
-                let plain = case.objective(&case.design_with_cells(factor), b).0;
+            let map = features.map.clone().with_partitions(partitions());
+            let features = ScaledFeatures { map, ..features.clone() };
+            reduced.best_penalised(&features, ALPHA, &[0.1], |_| 0.0);
+            let mut found = Vec::new();
+            for _ in 0..4 {
+                let (_, weights) = reduced.best_penalised(&features, ALPHA, &[penalty], |_| 0.0);
+                found = reduced.warm.clone().expect("a head");
+                let m = found.len() / case.outputs;
+                for b in found.chunks_exact_mut(m) {
+                    b[..20].iter_mut().for_each(|b| *b /= factor);
+                }
+                let loss = problem.mean_loss(Network::new(&features.map, &weights), &rows);
+                let free = |i: &usize| i % m == m - 1;
+                let squares = |b: &[f64]| (0..b.len()).filter(|i| !free(i)).map(|i| b[i] * b[i]).sum::<f64>();
+                let value = loss + ALPHA * squares(&found);
+                let plain = case.objective(&design, &found).0;
                 assert!((value - plain).abs() < 1e-5 * plain, "{}: {value} {plain}", case.name());
             }
-            let factor = reduced.cells.as_ref().expect("cells").factor;
-            (reduced.warm.expect("a head"), factor)
+            found
         });
-        let design = case.design_with_cells(factor);
         let (value, best) = (case.objective(&design, &found).0, case.best(&design));
         assert!(value - best < 3.0 * WITH_CELLS.tolerance * best, "{}: {value} {best}", case.name());
         assert!(value > best - 1e-6 * best, "{}: {value} {best}", case.name());
+    }
+}
+
+/// Of several penalties of the cells, in turn for as long as the value falls, that of the least one.
+#[test]
+fn the_best_penalty_of_the_cells_is_taken() {
+    const PENALTIES: [f64; 4] = [0.1, 0.01, 1e-3, 1e-4];
+    for case in Case::all() {
+        case.with(|problem, features| {
+            let rows: Vec<usize> = (0..ROWS).collect();
+            let map = features.map.clone().with_partitions(partitions());
+            let beside = ScaledFeatures { map, ..features.clone() };
+            let size = |weights: &Weights| weights.cells.iter().map(|v| v.abs() as f64).sum::<f64>();
+            let sizes = |wanted: f64| {
+                let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
+                reduced.head(features);
+                let judged = std::cell::RefCell::new(Vec::new());
+                let mut reduced = reduced.with_partitions(&partitions());
+                let (value, weights) = reduced.best_penalised(&beside, ALPHA, &PENALTIES, |weights| {
+                    judged.borrow_mut().push(size(weights));
+                    (size(weights) - wanted).abs()
+                });
+                assert_eq!(value, (size(&weights) - wanted).abs());
+                (judged.into_inner(), size(&weights), reduced.cell_penalty)
+            };
+            let (all, largest, least) = sizes(f64::MAX.sqrt());
+            // Far from what is wanted all are the same, and the first, of the strongest penalty, is taken.
+            assert!(all.len() == 2 && largest == all[0] && least == PENALTIES[0], "{}", case.name());
+            let (all, largest, least) = sizes(100.0);
+            assert!(all.is_sorted() && *all.last().expect("some") == largest, "{}: {all:?}", case.name());
+            let first = all.iter().position(|size| *size == largest).expect("it is one of them");
+            assert_eq!(least, PENALTIES[first], "{}: {all:?}", case.name());
+            let (some, found, _) = sizes(0.7 * all[1]);
+            assert!(some.iter().all(|s| (s - 0.7 * all[1]).abs() >= (found - 0.7 * all[1]).abs()));
+        });
     }
 }
 
@@ -421,12 +482,12 @@ fn without_partitions_the_head_is_as_it_was() {
             let mut reduced = Reduced::new(problem, &rows, HEAD(case.linear));
             let before = reduced.head(features);
             let mut reduced = reduced.with_partitions(&partitions());
-            reduced.penalise_cells(1e-3, ALPHA);
             let beside = ScaledFeatures {
                 map: features.map.clone().with_partitions(partitions()),
                 ..features.clone()
             };
-            assert!(reduced.penalised(&beside, ALPHA).cells.iter().any(|v| *v != 0.0));
+            let (_, weights) = reduced.best_penalised(&beside, ALPHA, &[1e-3], |_| 0.0);
+            assert!(weights.cells.iter().any(|v| *v != 0.0));
             let after = reduced.without_partitions().penalised(features, ALPHA);
             let loss = |weights: &Weights| problem.mean_loss(Network::new(&features.map, weights), &rows);
             if case.classes == 0 {
@@ -444,7 +505,7 @@ fn by_passes(
     coefficients: &[f64],
     rows: &[usize],
 ) -> (f64, Vec<f64>) {
-    DesignRows::new(problem, rows, design, None, None).anew(design).gradient(coefficients)
+    DesignRows::new(problem, rows, design, None, None, None).gradient(coefficients)
 }
 
 /// Fewer rows than columns: the head is found among combinations of the rows, and is the best of all.
