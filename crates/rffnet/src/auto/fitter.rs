@@ -1,8 +1,10 @@
 //! What every step of a member works with, and the one rule by which candidates are compared.
 
+use super::screen::Screened;
 use super::sizes::Sizes;
 use crate::features::{FeatureMap, ScaledFeatures};
 use crate::numerics::random::{Use, shuffle, stream};
+use crate::ridge::Linear;
 use crate::solver::monitor::Monitor;
 use crate::solver::varpro::{Stage, optimise};
 use crate::training::Training;
@@ -14,6 +16,8 @@ pub(crate) struct Fitter<'a> {
     pub(super) sizes: &'a Sizes,
     pub(super) number: usize,
     pub(super) split: Split,
+    /// The columns that are looked at, if not all are.
+    pub(super) screened: Option<Screened>,
 }
 
 impl<'a> Fitter<'a> {
@@ -23,7 +27,7 @@ impl<'a> Fitter<'a> {
         let seed = member_seed(common.seed, number);
         let sample = share(training.rows, sizes.rows, (number, sizes.members), common.seed);
         let split = Split::new(&sample, common.validation_fraction, training.held_out, seed);
-        Self { training, sizes, number, split }
+        Self { training, sizes, number, split, screened: None }
     }
 
     /// The rows of the last head, the training rows first: large tables are divided among the members (Zhang, Duchi &
@@ -44,6 +48,19 @@ impl<'a> Fitter<'a> {
         let map = self.training.draw(features, &mut stream(seed, Use::Frequencies));
         let drawn = ScaledFeatures { theta: vec![1.0; map.support.len()], map };
         drawn.keep(|j, _| support.binary_search(&j).is_ok()).map
+    }
+
+    /// Columns that vary and are looked at.
+    pub(super) fn support(&self) -> Vec<usize> {
+        self.screened.as_ref().map_or_else(|| self.training.support(), |screened| screened.columns.clone())
+    }
+
+    /// Linear terms beside the features.
+    pub(super) fn linear(&self) -> Linear<'_> {
+        match &self.screened {
+            Some(screened) if self.training.common.linear => Linear::Some(&screened.terms),
+            _ => self.training.common.linear.into(),
+        }
     }
 
     /// Whether there are validation rows.
@@ -72,7 +89,7 @@ impl<'a> Fitter<'a> {
         let work = self.sizes.evaluation(self.split.train.len(), features.map.features());
         let patience = constants.patience as usize;
         let stage =
-            Stage { alpha, steps, patience, spectrum, linear: self.training.common.linear.into(), work };
+            Stage { alpha, steps, patience, spectrum, linear: self.linear(), work };
         optimise(self.training.problem, &self.split, features, &stage, monitor)
     }
 }

@@ -64,7 +64,7 @@ impl Fitter<'_> {
         let Self { training: Training { problem, common, .. }, split, sizes, .. } = self;
         monitor.count(sizes.evaluation(split.train.len(), features.map.features()));
         let alpha = around.unwrap_or(self.alpha());
-        let settings = HeadSettings { alpha, linear: common.linear.into() };
+        let settings = HeadSettings { alpha, linear: self.linear() };
         let mut reduced = Reduced::new(problem, &split.train, settings);
         let chooses = around.is_some() && common.fixed_alpha.is_none() && self.validates();
         let mut best: Option<(f64, f64, Weights)> = None;

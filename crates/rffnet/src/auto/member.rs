@@ -28,10 +28,12 @@ impl<'a> Member<'a> {
     /// metric; the first member is always ready.
     pub(super) fn learn(fitter: Fitter<'a>, monitor: &mut Monitor<'_>) -> Option<Self> {
         monitor.member = fitter.number;
-        let needed = |monitor: &Monitor<'_>| fitter.number == 0 || !monitor.stopped();
+        let number = fitter.number;
+        let needed = |monitor: &Monitor<'_>| number == 0 || !monitor.stopped();
         if !needed(monitor) {
             return None;
         }
+        let fitter = fitter.screened(monitor);
         let Sizes { features, finest, .. } = *fitter.sizes;
         let found = fitter.without_idle_columns(fitter.relevances(monitor), monitor);
         let support = found.map.support.to_vec();
@@ -83,7 +85,21 @@ pub(super) struct Finished<'a> {
     pub(super) beats_constant: bool,
 }
 
-impl Fitter<'_> {
+impl<'a> Fitter<'a> {
+    /// Of a table with many columns, with the few that matter, unless all are better.
+    fn screened(self, monitor: &mut Monitor<'_>) -> Self {
+        if !self.is_wide() {
+            return self;
+        }
+        monitor.stage("columns", 0.0);
+        let screened = Self { screened: Some(self.screen()), ..Self::new(self.training, self.sizes, self.number) };
+        let mut losses = |fitter: &Self| {
+            let start = fitter.start(monitor);
+            fitter.solve(start, Some(fitter.alpha()), monitor).losses()
+        };
+        if self.better(&losses(&self), &losses(&screened)) { self } else { screened }
+    }
+
     /// Features in one. Relevances carry the size of the frequencies: those of a column have the root mean square that
     /// independent ones have.
     fn join(&self, parts: &[ScaledFeatures]) -> ScaledFeatures {

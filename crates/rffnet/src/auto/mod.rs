@@ -23,6 +23,7 @@ mod in_two_steps;
 mod member;
 pub(crate) mod outline;
 mod partitions;
+mod screen;
 mod search;
 pub(crate) mod sizes;
 

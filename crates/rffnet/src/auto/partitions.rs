@@ -97,7 +97,7 @@ struct Column {
 impl Table {
     fn new(fitter: &Fitter<'_>, slopes: &[f64]) -> Self {
         let (columns, rows) = (fitter.training.problem.columns, &fitter.split.train);
-        let mut support = fitter.training.support();
+        let mut support = fitter.support();
         if support.len() > MOST_COLUMNS {
             support.sort_by(|&a, &b| slopes[b].total_cmp(&slopes[a]));
             support.truncate(MOST_COLUMNS);

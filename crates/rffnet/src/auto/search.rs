@@ -23,7 +23,7 @@ impl Fitter<'_> {
     /// interactions rise out of the noise.
     pub(super) fn start(&self, monitor: &mut Monitor<'_>) -> ScaledFeatures {
         let p = self.training.problem;
-        let map = self.draw(self.sizes.searched, &self.training.support(), 0);
+        let map = self.draw(self.sizes.searched, &self.support(), 0);
         let even = 1.0 / (map.support.len() as f32).sqrt();
         let mut features = ScaledFeatures { theta: vec![even; map.support.len()], map };
         for _ in 0..self.sizes.constants.reweightings as usize {

@@ -3,26 +3,38 @@
 use crate::features::{ScaledFeatures, Weights};
 use crate::problem::Problem;
 
-/// Linear terms beside the features: none, or all columns, times a factor. The larger it is the less they are penalised.
+/// Linear terms beside the features. The larger the factor of a column the less its term is penalised.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Linear(pub(crate) f64);
+pub(crate) enum Linear<'a> {
+    None,
+    /// Of all columns, the squares of their factors adding up to the square of this.
+    All(f64),
+    Some(&'a [LinearTerm]),
+}
 
-impl From<bool> for Linear {
+/// A column and its factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LinearTerm {
+    pub(crate) column: usize,
+    pub(crate) factor: f64,
+}
+
+impl From<bool> for Linear<'_> {
     fn from(wanted: bool) -> Self {
-        Self(f64::from(wanted))
+        if wanted { Self::All(1.0) } else { Self::None }
     }
 }
 
-/// How the columns of the design are scaled against one penalty: sqrt(2/s) for cosines, 1/sqrt(d) times their factor for
-/// linear terms.
+/// How the columns of the design are scaled against one penalty: sqrt(2/s) for cosines, 1/sqrt(d) or factors
+/// of their own for linear terms.
 #[derive(Clone, Copy)]
 pub(crate) struct Design<'a> {
     pub(crate) features: &'a ScaledFeatures,
-    linear: Linear,
+    linear: Linear<'a>,
 }
 
 impl<'a> Design<'a> {
-    pub(crate) fn new(features: &'a ScaledFeatures, linear: Linear) -> Self {
+    pub(crate) fn new(features: &'a ScaledFeatures, linear: Linear<'a>) -> Self {
         Self { features, linear }
     }
 
@@ -30,9 +42,23 @@ impl<'a> Design<'a> {
         self.features.map.features()
     }
 
-    /// Linear terms: all columns, or none.
+    /// How many linear terms there are.
     pub(crate) fn linear_terms(&self) -> usize {
-        if self.linear.0 > 0.0 { self.features.map.columns() } else { 0 }
+        match self.linear {
+            Linear::None => 0,
+            Linear::All(_) => self.features.map.columns(),
+            Linear::Some(terms) => terms.len(),
+        }
+    }
+
+    /// The columns of the linear terms, and what they are multiplied with.
+    pub(crate) fn terms(&self) -> impl Iterator<Item = LinearTerm> + '_ {
+        let count = self.linear_terms();
+        (0..count).map(move |at| match self.linear {
+            Linear::Some(terms) => terms[at],
+            Linear::All(factor) => LinearTerm { column: at, factor: factor / (count as f64).sqrt() },
+            Linear::None => unreachable!("there are no terms"),
+        })
     }
 
     /// Columns, the intercept's included.
@@ -45,27 +71,20 @@ impl<'a> Design<'a> {
         (2.0 / self.cosines() as f64).sqrt()
     }
 
-    /// What linear terms are multiplied with.
-    pub(crate) fn slope(&self) -> f64 {
-        match self.linear_terms() {
-            0 => 0.0,
-            terms => self.linear.0 / (terms as f64).sqrt(),
-        }
-    }
-
     /// The weights with these coefficients, vectors of `columns()`, one per output.
     pub(crate) fn weights(&self, coefficients: &[f64]) -> Weights {
         let (s, terms, padded) = (self.cosines(), self.linear_terms(), self.features.map.padded());
         let outputs = coefficients.len() / self.columns();
         let mut weights = Weights::zeros(&self.features.map, outputs);
         weights.theta.copy_from_slice(&self.features.theta);
-        weights.linear.resize(outputs * terms, 0.0);
+        let columns = if terms > 0 { self.features.map.columns() } else { 0 };
+        weights.linear.resize(outputs * columns, 0.0);
         for (c, b) in coefficients.chunks_exact(self.columns()).enumerate() {
             let (cosines, rest) = b.split_at(s);
             let beta = &mut weights.beta[c * padded..][..s];
             beta.iter_mut().zip(cosines).for_each(|(w, b)| *w = (b * self.cosine()) as f32);
-            let linear = &mut weights.linear[c * terms..][..terms];
-            linear.iter_mut().zip(rest).for_each(|(w, b)| *w = (b * self.slope()) as f32);
+            let linear = &mut weights.linear[c * columns..][..columns];
+            self.terms().zip(rest).for_each(|(term, b)| linear[term.column] = (b * term.factor) as f32);
             weights.intercept[c] = rest[terms] as f32;
         }
         weights

@@ -15,7 +15,7 @@ mod tests;
 use crate::numerics::cholesky::Cholesky;
 use crate::problem::Problem;
 
-pub(crate) use design::{Design, Linear};
+pub(crate) use design::{Design, Linear, LinearTerm};
 pub(crate) use dual::{DualForm, MANY_COLUMNS};
 pub(crate) use moments::{Gram, Moments};
 

@@ -18,6 +18,11 @@ const COLUMNS: usize = 3;
 /// More than one block of rows.
 const BLOCK: usize = 1024;
 
+/// Linear terms of all columns with this factor, or none.
+fn given(factor: f64) -> Linear<'static> {
+    if factor > 0.0 { Linear::All(factor) } else { Linear::None }
+}
+
 /// Rows, targets and weights; features of all columns.
 struct Instance {
     x: Vec<f32>,
@@ -52,7 +57,7 @@ impl Instance {
         work(&problem)
     }
 
-    fn moments(&self, weighted: bool, rows: &[usize], linear: Linear, curvature: Option<&[f32]>) -> Moments {
+    fn moments(&self, weighted: bool, rows: &[usize], linear: Linear<'_>, curvature: Option<&[f32]>) -> Moments {
         let design = Design::new(&self.features, linear);
         self.with(weighted, |problem| problem.backend.moments(problem, &design, rows, curvature))
     }
@@ -91,7 +96,7 @@ fn moments_are_those_of_the_plain_design() {
     for linear in [0.0, 1.0, 3.0] {
         for (weighted, curved) in [(false, false), (true, false), (true, true)] {
             let curvature = curved.then_some(curvature.as_slice());
-            let moments = p.moments(weighted, &rows, Linear(linear), curvature);
+            let moments = p.moments(weighted, &rows, given(linear), curvature);
             let columns = 37 + if linear > 0.0 { COLUMNS } else { 0 } + 1;
             let m = columns + if curved { 0 } else { 2 };
             assert_eq!((moments.columns, moments.gram.len()), (columns, m * m));
@@ -221,7 +226,7 @@ fn singular_gram_matrices_have_finite_heads() {
 fn the_penalty_leaves_the_intercept_free() {
     let p = Instance::new(2, 11, 2);
     for linear in [0.0, 1.0, 10.0] {
-        let design = Design::new(&p.features, Linear(linear));
+        let design = Design::new(&p.features, given(linear));
         let b: Vec<f64> = (0..2 * design.columns()).map(|i| (i as f64 + 0.5).sin()).collect();
         let m = design.columns();
         let squares: f64 = b.iter().enumerate().filter(|(i, _)| i % m != m - 1).map(|(_, b)| b * b).sum();

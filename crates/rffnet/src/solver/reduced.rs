@@ -34,16 +34,16 @@ const MIN_CURVATURE: f64 = 1e-4;
 
 /// What the exact head is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct HeadSettings {
+pub(crate) struct HeadSettings<'a> {
     pub(crate) alpha: f64,
-    pub(crate) linear: Linear,
+    pub(crate) linear: Linear<'a>,
 }
 
 /// Heads on one set of rows; remembers the last head and Hessian to start from.
 pub(crate) struct Reduced<'a> {
     problem: &'a Problem<'a>,
     rows: &'a [usize],
-    settings: HeadSettings,
+    settings: HeadSettings<'a>,
     /// The normal equations of a squared loss, for the features of the last head.
     ridge: Option<Ridge>,
     /// The design for the features of the last head, once it was needed and where it can be kept.
@@ -69,7 +69,7 @@ pub(crate) struct Evaluation {
 }
 
 impl<'a> Reduced<'a> {
-    pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], settings: HeadSettings) -> Self {
+    pub(crate) fn new(problem: &'a Problem<'a>, rows: &'a [usize], settings: HeadSettings<'a>) -> Self {
         let (ridge, kept, dual, cells, warm, hessian) = (None, None, None, None, None, None);
         Self { problem, rows, settings, ridge, kept, dual, cells, cell_penalty: 0.0, warm, hessian }
     }
@@ -217,7 +217,6 @@ impl<'a> Reduced<'a> {
         let found = self.in_dual(ridge.dual(), &passes, |_, warm| {
             conjugate_gradients(&hessian, &warm, &penalties, WITH_CELLS, &passes)
         });
-        drop(passes);
         (self.hessian, self.cells, self.kept) = (Some(hessian), cells, kept);
         found
     }
@@ -247,7 +246,6 @@ impl<'a> Reduced<'a> {
         let found = self.in_dual(dual.as_ref(), &passes, |reduced, warm| {
             vec![reduced.seek(warm, penalty, &passes, hessian)]
         });
-        drop(passes);
         (self.cells, self.kept, self.dual) = (cells, kept, dual);
         found.into_iter().next().expect("one head")
     }

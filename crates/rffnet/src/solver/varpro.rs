@@ -21,14 +21,14 @@ const STALL: f64 = 1e-5;
 const FIRST_STEP: f64 = 0.1;
 
 /// What a stage is to do.
-pub(crate) struct Stage {
+pub(crate) struct Stage<'a> {
     pub(crate) alpha: f64,
     pub(crate) steps: usize,
     /// Steps without a better validation loss before it ends early.
     pub(crate) patience: usize,
     /// Frequencies and phases move too.
     pub(crate) spectrum: bool,
-    pub(crate) linear: Linear,
+    pub(crate) linear: Linear<'a>,
     /// Multiplications of an evaluation.
     pub(crate) work: f64,
 }
@@ -39,7 +39,7 @@ pub(crate) fn optimise(
     problem: &Problem<'_>,
     split: &Split,
     start: ScaledFeatures,
-    stage: &Stage,
+    stage: &Stage<'_>,
     monitor: &mut Monitor<'_>,
 ) -> ScaledFeatures {
     let Stage { alpha, linear, spectrum, .. } = *stage;

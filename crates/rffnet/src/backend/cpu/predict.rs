@@ -5,7 +5,7 @@ use super::workspace::with_workspace;
 use crate::features::Network;
 use crate::fold::Fold;
 use crate::problem::{Columns, Problem};
-use crate::ridge::Design;
+use crate::ridge::{Design, LinearTerm};
 use crate::simd::{CHUNK, Path};
 
 /// Loss and weight of rows.
@@ -48,16 +48,19 @@ pub(super) fn write_design(
 ) {
     let (map, theta) = (&design.features.map, &design.features.theta);
     let (s, terms, stride) = (map.features(), design.linear_terms(), z.len() / rows.len());
-    let (cosine, slope) = (design.cosine() as f32, design.slope() as f32);
+    let cosine = design.cosine() as f32;
     cpu.features(columns, map, theta, rows, |row, cosines| {
         let row = &mut z[row * stride..];
         row[..s].iter_mut().zip(cosines).for_each(|(z, c)| *z = cosine * c);
         row[s + terms] = 1.0;
     });
     if terms > 0 {
+        let transforms = columns.transforms.columns();
         columns.x.for_each_row(rows, |at, row| {
             let place = &mut z[at * stride + s..][..terms];
-            place.iter_mut().zip(columns.transforms.of_row(row)).for_each(|(z, v)| *z = slope * v);
+            for (z, LinearTerm { column, factor }) in place.iter_mut().zip(design.terms()) {
+                *z = factor as f32 * transforms[column].apply(row[column]);
+            }
         });
     }
 }

@@ -220,7 +220,7 @@ fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
 }
 
-const HEAD: fn(bool) -> HeadSettings = |linear| HeadSettings { alpha: ALPHA, linear: linear.into() };
+const HEAD: fn(bool) -> HeadSettings<'static> = |linear| HeadSettings { alpha: ALPHA, linear: linear.into() };
 
 /// The gradient by the head vanishes: to rounding for ridge, to the stated tolerance for classes.
 #[test]

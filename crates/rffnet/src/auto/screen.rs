@@ -1,0 +1,400 @@
+//! Tables with many columns for their rows: the few columns that a member looks at.
+//!
+//! A column is kept that the lasso keeps, with its penalty chosen by cross-validation (Tibshirani 1996), or that acts through
+//! a product: with itself or with any other, its correlation with what the lasso has left over is beyond what chance gives the
+//! largest of all products. Linear terms get the factors with which ridge regression is the lasso at the lasso's own solution:
+//! since |b| = min over w of (b^2 / w + w) / 2, the penalty of b_j goes with 1 / |b_j|. So the head holds the sparse linear model.
+//! Only a member's training rows are looked at: its validation rows are to judge what becomes of it.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::Fitter;
+use crate::loss::ExactHead;
+use crate::ridge::LinearTerm;
+use crate::simd;
+
+/// Columns for each training row from which on they are screened.
+const WIDE: f64 = 0.5;
+/// Columns that the lasso passes on, at most: those of the largest coefficients.
+const MOST_COLUMNS: usize = 100;
+/// Parts of the rows for cross-validation; penalties from the strongest, the factor between neighbours, and how many come without
+/// a better one before the path ends.
+const FOLDS: usize = 5;
+const PENALTIES: usize = 60;
+const PENALTY_STEP: f64 = 0.9;
+const PATIENCE: usize = 8;
+/// Sweeps over the columns for a penalty, and the change of a coefficient that ends them.
+const MOST_SWEEPS: usize = 200;
+const TOLERANCE: f32 = 1e-4;
+/// Columns whose products are looked at, at most: those of the largest correlations of their values or their squares.
+const MOST_PAIRED: usize = 5_000;
+/// Columns that are paired with all others at a time.
+const BLOCK: usize = 32;
+/// How often all products are looked at, and how many are taken each time, at most.
+const SCANS: usize = 3;
+const PRODUCTS: usize = 8;
+/// Share of the threshold, as rough norms have it, from which on a product is looked at closely.
+const CLOSE: f32 = 0.6;
+
+/// The columns that a member looks at, ascending, and those of them that have a linear term.
+pub(super) struct Screened {
+    pub(super) columns: Vec<usize>,
+    pub(super) terms: Vec<LinearTerm>,
+}
+
+impl Fitter<'_> {
+    /// Whether there are many columns for the training rows.
+    pub(super) fn is_wide(&self) -> bool {
+        self.validates() && self.support().len() as f64 > WIDE * self.split.train.len() as f64
+    }
+
+    /// The columns that seem to matter.
+    pub(super) fn screen(&self) -> Screened {
+        let table = Table::new(self);
+        let mut sizes = vec![0.0f64; table.columns.len()];
+        let mut kept = BTreeSet::new();
+        for target in self.targets() {
+            let target = table.centred(&target);
+            let coefficients = table.lasso(&target);
+            sizes.iter_mut().zip(&coefficients).for_each(|(size, b)| *size += f64::from(b.abs()));
+            kept.extend(table.products(table.residual(&target, &coefficients)));
+        }
+        let mut linear: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j] > 0.0).collect();
+        linear.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]));
+        linear.truncate(MOST_COLUMNS);
+        linear.sort_unstable();
+        kept.extend(linear.iter().copied());
+        // The kernels need a column.
+        if kept.is_empty() {
+            kept.insert(0);
+        }
+        let total: f64 = linear.iter().map(|&j| sizes[j]).sum();
+        let term = |j: usize| LinearTerm { column: table.columns[j], factor: (sizes[j] / total).sqrt() };
+        Screened {
+            terms: linear.into_iter().map(term).collect(),
+            columns: kept.into_iter().map(|j| table.columns[j]).collect(),
+        }
+    }
+
+    /// What is predicted on the training rows: the target of each output, or the indicator of each class.
+    fn targets(&self) -> Vec<Vec<f32>> {
+        let (problem, rows) = (self.training.problem, &self.split.train);
+        let classes = matches!(problem.loss.exact_head(), ExactHead::Newton(_)) && problem.outputs > 1;
+        let of = |output: usize| {
+            let number = |&i: &usize| match classes {
+                true => f32::from(problem.target(i)[0] == output as f32),
+                false => problem.target(i)[output],
+            };
+            rows.iter().map(number).collect()
+        };
+        (0..problem.outputs).map(of).collect()
+    }
+}
+
+/// Training rows, column by column: of mean zero and length one, each row times the root of its share of the weight.
+struct Table {
+    columns: Vec<usize>,
+    /// `columns x rows`.
+    x: Vec<f32>,
+    /// Roots of the rows' shares of the weight.
+    roots: Vec<f32>,
+}
+
+impl Table {
+    fn new(fitter: &Fitter<'_>) -> Self {
+        let (problem, rows, columns) = (fitter.training.problem, &fitter.split.train, fitter.support());
+        let weights = problem.weights(rows);
+        let total: f32 = weights.iter().sum();
+        let roots: Vec<f32> = weights.iter().map(|w| (w / total).sqrt()).collect();
+        let mut table = Self { x: vec![0.0; columns.len() * rows.len()], columns, roots };
+        let matrix = problem.columns.x;
+        table.x.par_chunks_mut(rows.len()).zip(&table.columns).for_each(|(x, &j)| {
+            let transform = problem.columns.transforms.columns()[j];
+            let cells = matrix.column(j, rows.iter().copied());
+            x.iter_mut().zip(cells).for_each(|(x, cell)| *x = transform.apply(cell));
+            centre(x, &table.roots);
+            let length = norm(x);
+            let inverse = if length > 1e-6 { length.recip() } else { 0.0 };
+            x.iter_mut().for_each(|x| *x *= inverse);
+        });
+        table
+    }
+
+    fn rows(&self) -> usize {
+        self.roots.len()
+    }
+
+    fn column(&self, j: usize) -> &[f32] {
+        &self.x[j * self.rows()..(j + 1) * self.rows()]
+    }
+
+    /// Less its mean, each row times its root.
+    fn centred(&self, target: &[f32]) -> Vec<f32> {
+        let mut target = target.to_vec();
+        centre(&mut target, &self.roots);
+        target
+    }
+
+    /// Products of all columns with one vector.
+    fn correlations(&self, vector: &[f32]) -> Vec<f32> {
+        let n = self.rows();
+        let mut products = vec![0.0; self.columns.len()];
+        products.par_chunks_mut(512).zip(self.x.par_chunks(512 * n)).for_each(|(products, x)| {
+            simd::dense_outputs(simd::path(), x, n, vector, products);
+        });
+        products
+    }
+
+    fn residual(&self, target: &[f32], coefficients: &[f32]) -> Vec<f32> {
+        let mut residual = target.to_vec();
+        for (j, b) in coefficients.iter().enumerate().filter(|(_, b)| **b != 0.0) {
+            add(&mut residual, -b, self.column(j));
+        }
+        residual
+    }
+
+    /// The coefficients of the lasso with the penalty that cross-validation prefers.
+    fn lasso(&self, target: &[f32]) -> Vec<f32> {
+        let n = self.rows();
+        let strongest = self.correlations(target).iter().fold(0.0, |m: f32, c| m.max(c.abs()));
+        let penalty = |step: usize| strongest * (PENALTY_STEP as f32).powi(step as i32);
+        // A fold's rows are zero in its own path, and their errors are what is left there.
+        let inside = |fold: Option<usize>| (0..n).map(move |i| fold != Some(i % FOLDS)).collect::<Vec<bool>>();
+        let mut folds: Vec<Path<'_>> =
+            (0..FOLDS).map(|fold| Path::new(self, target, inside(Some(fold)))).collect();
+        let (mut best, mut waited) = ((f32::INFINITY, 0), 0);
+        for step in 1..PENALTIES {
+            folds.par_iter_mut().for_each(|fold| fold.descend(penalty(step)));
+            let error = folds.iter().map(Path::error_outside).sum::<f32>();
+            if error < best.0 {
+                (best, waited) = ((error, step), 0);
+            } else {
+                waited += 1;
+            }
+            if waited > PATIENCE {
+                break;
+            }
+        }
+        let mut path = Path::new(self, target, inside(None));
+        (1..=best.1).for_each(|step| path.descend(penalty(step)));
+        path.coefficients
+    }
+
+    /// Columns whose product with another or with themselves goes with the residual: the largest first, each taken from the
+    /// residual before the next.
+    fn products(&self, mut residual: Vec<f32>) -> Vec<usize> {
+        let paired = self.paired(&residual);
+        let tests = (paired.len() * (paired.len() + 1) / 2) as f32;
+        let threshold = (2.0 * tests.ln()).max(1.0).sqrt();
+        let (mut found, mut taken): (Vec<usize>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
+        for _ in 0..SCANS {
+            let mut candidates = self.scan(&paired, &residual, threshold);
+            candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let before = taken.len();
+            for (_, j, k) in candidates {
+                if taken.len() == before + PRODUCTS || self.significance(j, k, &residual) < threshold {
+                    break;
+                }
+                // In the metric of the rows' weights, at right angles to those before.
+                let mut product: Vec<f32> = self.product(j, k).collect();
+                centre(&mut product, &self.roots);
+                for other in &taken {
+                    let share = dot(&product, other);
+                    add(&mut product, -share, other);
+                }
+                let length = norm(&product);
+                if length > 1e-6 {
+                    product.iter_mut().for_each(|p| *p /= length);
+                    let share = dot(&residual, &product);
+                    add(&mut residual, -share, &product);
+                    taken.push(product);
+                    found.extend([j, k]);
+                }
+            }
+            if taken.len() == before {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Columns to be paired: all, or those of the largest correlations.
+    fn paired(&self, residual: &[f32]) -> Vec<usize> {
+        let mut columns: Vec<usize> = (0..self.columns.len()).collect();
+        if columns.len() > MOST_PAIRED {
+            let squares = |v: &[f32]| v.iter().zip(&self.roots).map(|(v, root)| v * v / root).collect::<Vec<_>>();
+            let mut squared = squares(residual);
+            let mass = squared.iter().zip(&self.roots).map(|(s, root)| s * root).sum::<f32>();
+            squared.iter_mut().zip(&self.roots).for_each(|(s, root)| *s -= mass * root);
+            let scale = norm(residual) / norm(&squared).max(f32::MIN_POSITIVE);
+            let size = |j: usize| {
+                let square = squares(self.column(j));
+                let length = norm(&square).max(f32::MIN_POSITIVE);
+                let with_square = dot(residual, &square).abs().max(scale * dot(&squared, &square).abs());
+                dot(residual, self.column(j)).abs().max(with_square / length)
+            };
+            let sizes: Vec<f32> = columns.par_iter().map(|&j| size(j)).collect();
+            columns.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]));
+            columns.truncate(MOST_PAIRED);
+            columns.sort_unstable();
+        }
+        columns
+    }
+
+    /// Pairs whose products go with the residual, with their significance.
+    fn scan(&self, paired: &[usize], residual: &[f32], threshold: f32) -> Vec<(f32, usize, usize)> {
+        let n = self.rows();
+        // Of a row, without the root that the columns have.
+        let plain: Vec<f32> = residual.iter().zip(&self.roots).map(|(r, root)| r / root.max(1e-20)).collect();
+        let close = CLOSE * threshold * norm(residual) / (n as f32).sqrt();
+        let x: Vec<f32> = paired.iter().flat_map(|&j| self.column(j)).copied().collect();
+        let blocks: Vec<usize> = (0..paired.len()).step_by(BLOCK).collect();
+        let of_block = |&first: &usize| {
+            let block = first..(first + BLOCK).min(paired.len());
+            let weighted = |k: usize| x[k * n..(k + 1) * n].iter().zip(&plain).map(|(x, r)| x * r);
+            let heads: Vec<f32> = block.clone().flat_map(weighted).collect();
+            // Each pair once: those before the end of the block.
+            let mut products = vec![0.0; block.end * block.len()];
+            simd::dense_outputs(simd::path(), &x[..block.end * n], n, &heads, &mut products);
+            let mut pairs = Vec::new();
+            for (j, products) in products.chunks_exact(block.len()).enumerate() {
+                for (k, product) in block.clone().zip(products) {
+                    if product.abs() >= close && j <= k {
+                        let (j, k) = (paired[j], paired[k]);
+                        let significance = self.significance(j, k, residual);
+                        if significance >= threshold {
+                            pairs.push((significance, j, k));
+                        }
+                    }
+                }
+            }
+            pairs
+        };
+        blocks.par_iter().flat_map_iter(of_block).collect()
+    }
+
+    /// The rows' products of two columns, with the root of the row's share once.
+    fn product(&self, j: usize, k: usize) -> impl Iterator<Item = f32> {
+        let of = self.column(j).iter().zip(self.column(k)).zip(&self.roots);
+        of.map(|((a, b), root)| a * b / (root * root).max(1e-20))
+    }
+
+    /// How many standard errors the product of two columns and the residual is from zero, on average over the rows.
+    fn significance(&self, j: usize, k: usize, residual: &[f32]) -> f32 {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for ((product, r), root) in self.product(j, k).zip(residual).zip(&self.roots) {
+            let term = product * root * r;
+            sum += term;
+            squares += term * term;
+        }
+        if squares > 0.0 { (sum / squares.sqrt()).abs() } else { 0.0 }
+    }
+}
+
+/// The lasso on some of the rows, from strong to weak penalties.
+struct Path<'a> {
+    table: &'a Table,
+    inside: Vec<bool>,
+    coefficients: Vec<f32>,
+    /// Of all rows, and of those inside alone, zero elsewhere.
+    errors: Vec<f32>,
+    residual: Vec<f32>,
+    /// Squared lengths of the columns inside.
+    lengths: Vec<f32>,
+    penalty: f32,
+}
+
+impl<'a> Path<'a> {
+    fn new(table: &'a Table, target: &[f32], inside: Vec<bool>) -> Self {
+        let length = |x: &[f32]| x.iter().zip(&inside).filter(|(_, inside)| **inside).map(|(x, _)| x * x).sum();
+        let lengths = table.x.par_chunks(table.rows()).map(length).collect();
+        let mut path = Self {
+            table,
+            coefficients: vec![0.0; table.columns.len()],
+            errors: target.to_vec(),
+            residual: Vec::new(),
+            lengths,
+            penalty: f32::INFINITY,
+            inside,
+        };
+        path.residual = path.within();
+        path
+    }
+
+    fn within(&self) -> Vec<f32> {
+        self.errors.iter().zip(&self.inside).map(|(&e, &inside)| if inside { e } else { 0.0 }).collect()
+    }
+
+    /// To the next, weaker penalty: coordinate descent on the columns that the strong rule leaves (Tibshirani et al. 2012), until
+    /// no other should move.
+    fn descend(&mut self, penalty: f32) {
+        let share = self.inside.iter().zip(&self.table.roots).filter(|(inside, _)| **inside);
+        let penalty = penalty * share.map(|(_, root)| root * root).sum::<f32>();
+        let rule = if self.penalty.is_finite() { 2.0 * penalty - self.penalty } else { penalty };
+        let gradient = self.table.correlations(&self.residual);
+        let may_move = |j: &usize| self.coefficients[*j] != 0.0 || gradient[*j].abs() >= rule;
+        let mut working: Vec<usize> = (0..gradient.len()).filter(may_move).collect();
+        for _ in 0..MOST_SWEEPS {
+            if self.sweep(&working, penalty) > TOLERANCE {
+                continue;
+            }
+            let gradient = self.table.correlations(&self.residual);
+            let violates = |j: &usize| self.coefficients[*j] == 0.0 && gradient[*j].abs() > 1.001 * penalty;
+            let others: Vec<usize> = (0..gradient.len()).filter(violates).collect();
+            if others.is_empty() {
+                break;
+            }
+            working.extend(others);
+        }
+        self.penalty = penalty;
+    }
+
+    /// The largest change of a coefficient.
+    fn sweep(&mut self, working: &[usize], penalty: f32) -> f32 {
+        let mut moved: f32 = 0.0;
+        for &j in working.iter().filter(|&&j| self.lengths[j] > 1e-6) {
+            let (x, b) = (self.table.column(j), self.coefficients[j]);
+            let u = dot(x, &self.residual) + self.lengths[j] * b;
+            let new = u.signum() * (u.abs() - penalty).max(0.0) / self.lengths[j];
+            let change = new - b;
+            if change != 0.0 {
+                self.coefficients[j] = new;
+                add(&mut self.errors, -change, x);
+                let inside = self.residual.iter_mut().zip(x).zip(&self.inside);
+                inside.for_each(|((r, x), &inside)| *r -= if inside { change * x } else { 0.0 });
+                moved = moved.max(change.abs());
+            }
+        }
+        moved
+    }
+
+    /// The squared errors of the rows outside.
+    fn error_outside(&self) -> f32 {
+        self.errors.iter().zip(&self.inside).filter(|(_, inside)| !**inside).map(|(e, _)| e * e).sum()
+    }
+}
+
+/// Less the mean, whose rows count by the squares of their roots; each row times its root.
+fn centre(values: &mut [f32], roots: &[f32]) {
+    let mean: f32 = values.iter().zip(roots).map(|(v, root)| v * root * root).sum();
+    values.iter_mut().zip(roots).for_each(|(v, root)| *v = (*v - mean) * root);
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
+    }
+    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}
+
+fn norm(v: &[f32]) -> f32 {
+    dot(v, v).sqrt()
+}
+
+fn add(to: &mut [f32], factor: f32, v: &[f32]) {
+    to.iter_mut().zip(v).for_each(|(to, v)| *to += factor * v);
+}
