@@ -2,6 +2,7 @@
 
 use super::Fitter;
 use super::agop::Metric;
+use super::head::Solved;
 use super::sizes::Sizes;
 use crate::features::{FeatureMap, Network, Partitions, ScaledFeatures, Weights};
 use crate::problem::root_mean_square;
@@ -66,6 +67,7 @@ impl<'a> Member<'a> {
         monitor.stage("head", fitter.sizes.heads());
         let solved = fitter.solve(self.features.clone(), Some(self.alpha), monitor);
         let solved = fitter.with_partitions(solved, &self.partitions, monitor);
+        let solved = fitter.unless_linear(solved, self.alpha, monitor);
         let constant = fitter.training.constant_weights(&solved.features.map);
         let constant = Network::new(&solved.features.map, &constant);
         let (problem, rows) = (fitter.training.problem, fitter.split.judged_on());
@@ -98,6 +100,19 @@ impl<'a> Fitter<'a> {
             fitter.solve(start, Some(fitter.alpha()), monitor).losses()
         };
         if self.better(&losses(&self), &losses(&screened)) { self } else { screened }
+    }
+
+    /// With few columns of many, the linear terms alone, unless the solution is better.
+    fn unless_linear<'s>(&'s self, solved: Solved<'s>, alpha: f64, monitor: &mut Monitor<'_>) -> Solved<'s> {
+        if self.screened.is_none() || monitor.stopped() {
+            return solved;
+        }
+        let mut map = solved.features.map.clone();
+        map.partitions = None;
+        // Without relevances the cosines are constants.
+        let linear = ScaledFeatures { theta: vec![0.0; map.support.len()], map };
+        let linear = self.solve(linear, Some(alpha), monitor);
+        if self.better(&solved.losses(), &linear.losses()) { solved } else { linear }
     }
 
     /// Features in one. Relevances carry the size of the frequencies: those of a column have the root mean square that

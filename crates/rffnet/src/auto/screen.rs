@@ -56,16 +56,15 @@ impl Fitter<'_> {
         let mut sizes = vec![0.0f64; table.columns.len()];
         let mut kept = BTreeSet::new();
         for target in self.targets() {
-            let target = table.centred(&target);
-            let coefficients = table.lasso(&target);
-            sizes.iter_mut().zip(&coefficients).for_each(|(size, b)| *size += f64::from(b.abs()));
-            kept.extend(table.products(table.residual(&target, &coefficients)));
+            let lasso = table.lasso(&table.centred(&target));
+            sizes.iter_mut().zip(&lasso.coefficients).for_each(|(size, b)| *size += f64::from(b.abs()));
+            kept.extend(lasso.few);
+            kept.extend(table.products(lasso.errors));
         }
         let mut linear: Vec<usize> = (0..sizes.len()).filter(|&j| sizes[j] > 0.0).collect();
         linear.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]));
         linear.truncate(MOST_COLUMNS);
         linear.sort_unstable();
-        kept.extend(linear.iter().copied());
         // The kernels need a column.
         if kept.is_empty() {
             kept.insert(0);
@@ -147,54 +146,55 @@ impl Table {
         products
     }
 
-    fn residual(&self, target: &[f32], coefficients: &[f32]) -> Vec<f32> {
-        let mut residual = target.to_vec();
-        for (j, b) in coefficients.iter().enumerate().filter(|(_, b)| **b != 0.0) {
-            add(&mut residual, -b, self.column(j));
-        }
-        residual
-    }
-
-    /// The coefficients of the lasso with the penalty that cross-validation prefers.
-    fn lasso(&self, target: &[f32]) -> Vec<f32> {
+    /// The lasso with the penalty that cross-validation prefers.
+    fn lasso(&self, target: &[f32]) -> Lasso {
         let n = self.rows();
         let strongest = self.correlations(target).iter().fold(0.0, |m: f32, c| m.max(c.abs()));
         let penalty = |step: usize| strongest * (PENALTY_STEP as f32).powi(step as i32);
-        // A fold's rows are zero in its own path, and their errors are what is left there.
         let inside = |fold: Option<usize>| (0..n).map(move |i| fold != Some(i % FOLDS)).collect::<Vec<bool>>();
         let mut folds: Vec<Path<'_>> =
             (0..FOLDS).map(|fold| Path::new(self, target, inside(Some(fold)))).collect();
-        let (mut best, mut waited) = ((f32::INFINITY, 0), 0);
+        // Of each row, of the fold that does not know it.
+        let errors_of = |folds: &[Path<'_>]| (0..n).map(|i| folds[i % FOLDS].errors[i]).collect::<Vec<f32>>();
+        let square = |errors: &[f32]| errors.iter().map(|e| e * e).sum::<f32>();
+        let mut errors = vec![errors_of(&folds)];
+        let mut best = 0;
         for step in 1..PENALTIES {
             folds.par_iter_mut().for_each(|fold| fold.descend(penalty(step)));
-            let error = folds.iter().map(Path::error_outside).sum::<f32>();
-            if error < best.0 {
-                (best, waited) = ((error, step), 0);
-            } else {
-                waited += 1;
+            errors.push(errors_of(&folds));
+            if square(&errors[step]) < square(&errors[best]) {
+                best = step;
             }
-            if waited > PATIENCE {
+            if step > best + PATIENCE {
                 break;
             }
         }
+        // Within a standard error of the best one, row by row.
+        let no_worse = |errors_of_step: &Vec<f32>| {
+            let differences = || errors_of_step.iter().zip(&errors[best]).map(|(a, b)| a * a - b * b);
+            let mean = differences().sum::<f32>() / n as f32;
+            mean <= (differences().map(|d| (d - mean).powi(2)).sum::<f32>()).sqrt() / n as f32
+        };
+        let simplest = errors.iter().position(no_worse).unwrap_or(best);
         let mut path = Path::new(self, target, inside(None));
-        (1..=best.1).for_each(|step| path.descend(penalty(step)));
-        path.coefficients
+        (1..=simplest).for_each(|step| path.descend(penalty(step)));
+        let few = (0..self.columns.len()).filter(|&j| path.coefficients[j] != 0.0).collect();
+        (simplest + 1..=best).for_each(|step| path.descend(penalty(step)));
+        Lasso { coefficients: path.coefficients, few, errors: errors.swap_remove(best) }
     }
 
     /// Columns whose product with another or with themselves goes with the residual: the largest first, each taken from the
     /// residual before the next.
     fn products(&self, mut residual: Vec<f32>) -> Vec<usize> {
         let paired = self.paired(&residual);
-        let tests = (paired.len() * (paired.len() + 1) / 2) as f32;
-        let threshold = (2.0 * tests.ln()).max(1.0).sqrt();
+        let thresholds = Thresholds::new(paired.len());
         let (mut found, mut taken): (Vec<usize>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
         for _ in 0..SCANS {
-            let mut candidates = self.scan(&paired, &residual, threshold);
+            let mut candidates = self.scan(&paired, &residual, thresholds);
             candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
             let before = taken.len();
             for (_, j, k) in candidates {
-                if taken.len() == before + PRODUCTS || self.significance(j, k, &residual) < threshold {
+                if taken.len() == before + PRODUCTS || self.significance(j, k, &residual) < thresholds.of(j, k) {
                     break;
                 }
                 // In the metric of the rows' weights, at right angles to those before.
@@ -244,11 +244,11 @@ impl Table {
     }
 
     /// Pairs whose products go with the residual, with their significance.
-    fn scan(&self, paired: &[usize], residual: &[f32], threshold: f32) -> Vec<(f32, usize, usize)> {
+    fn scan(&self, paired: &[usize], residual: &[f32], thresholds: Thresholds) -> Vec<(f32, usize, usize)> {
         let n = self.rows();
         // Of a row, without the root that the columns have.
         let plain: Vec<f32> = residual.iter().zip(&self.roots).map(|(r, root)| r / root.max(1e-20)).collect();
-        let close = CLOSE * threshold * norm(residual) / (n as f32).sqrt();
+        let close = CLOSE * thresholds.square * norm(residual) / (n as f32).sqrt();
         let x: Vec<f32> = paired.iter().flat_map(|&j| self.column(j)).copied().collect();
         let blocks: Vec<usize> = (0..paired.len()).step_by(BLOCK).collect();
         let of_block = |&first: &usize| {
@@ -264,7 +264,7 @@ impl Table {
                     if product.abs() >= close && j <= k {
                         let (j, k) = (paired[j], paired[k]);
                         let significance = self.significance(j, k, residual);
-                        if significance >= threshold {
+                        if significance >= thresholds.of(j, k) {
                             pairs.push((significance, j, k));
                         }
                     }
@@ -291,6 +291,34 @@ impl Table {
         }
         if squares > 0.0 { (sum / squares.sqrt()).abs() } else { 0.0 }
     }
+}
+
+/// What the largest of so many standard normal numbers is about: of the squares of all columns, and of all pairs.
+#[derive(Clone, Copy)]
+struct Thresholds {
+    square: f32,
+    pair: f32,
+}
+
+impl Thresholds {
+    fn new(columns: usize) -> Self {
+        let largest = |count: f32| (2.0 * count.ln()).max(1.0).sqrt();
+        let columns = columns as f32;
+        Self { square: largest(columns), pair: largest(columns * columns / 2.0) }
+    }
+
+    fn of(self, j: usize, k: usize) -> f32 {
+        if j == k { self.square } else { self.pair }
+    }
+}
+
+/// What the lasso says of a target.
+struct Lasso {
+    coefficients: Vec<f32>,
+    /// Columns that it keeps with the strongest penalty that is within a standard error of the best.
+    few: Vec<usize>,
+    /// Of each row, by a fit that does not know it.
+    errors: Vec<f32>,
 }
 
 /// The lasso on some of the rows, from strong to weak penalties.
@@ -368,11 +396,6 @@ impl<'a> Path<'a> {
             }
         }
         moved
-    }
-
-    /// The squared errors of the rows outside.
-    fn error_outside(&self) -> f32 {
-        self.errors.iter().zip(&self.inside).filter(|(_, inside)| !**inside).map(|(e, _)| e * e).sum()
     }
 }
 

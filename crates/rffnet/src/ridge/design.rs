@@ -77,7 +77,8 @@ impl<'a> Design<'a> {
         let outputs = coefficients.len() / self.columns();
         let mut weights = Weights::zeros(&self.features.map, outputs);
         weights.theta.copy_from_slice(&self.features.theta);
-        let columns = if terms > 0 { self.features.map.columns() } else { 0 };
+        // Also where no column has a term: members of an ensemble are alike.
+        let columns = if self.linear == Linear::None { 0 } else { self.features.map.columns() };
         weights.linear.resize(outputs * columns, 0.0);
         for (c, b) in coefficients.chunks_exact(self.columns()).enumerate() {
             let (cosines, rest) = b.split_at(s);
