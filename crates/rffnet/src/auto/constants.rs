@@ -63,6 +63,8 @@ constants! {
     agop_rounds = 6.0;
     /// Partitions of a member, times the root of those rows; 0 for none.
     partitions = 3.0;
+    /// Columns for each training row from which on they are screened; a large number for never.
+    wide = 0.5;
     /// How much finer than the metric's length scale the finest features of a regression are.
     finest = 4.0;
     /// Deviations from the median, as the quartiles have them, beyond which a column's tails are long.

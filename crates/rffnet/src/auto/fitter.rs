@@ -88,8 +88,7 @@ impl<'a> Fitter<'a> {
         let Sizes { steps, ref constants, .. } = *self.sizes;
         let work = self.sizes.evaluation(self.split.train.len(), features.map.features());
         let patience = constants.patience as usize;
-        let stage =
-            Stage { alpha, steps, patience, spectrum, linear: self.linear(), work };
+        let stage = Stage { alpha, steps, patience, spectrum, linear: self.linear(), work };
         optimise(self.training.problem, &self.split, features, &stage, monitor)
     }
 }

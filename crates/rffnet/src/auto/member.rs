@@ -94,12 +94,13 @@ impl<'a> Fitter<'a> {
             return self;
         }
         monitor.stage("columns", 0.0);
-        let screened = Self { screened: Some(self.screen()), ..Self::new(self.training, self.sizes, self.number) };
+        let screened =
+            Self { screened: Some(self.screen()), ..Self::new(self.training, self.sizes, self.number) };
         let mut losses = |fitter: &Self| {
             let start = fitter.start(monitor);
             fitter.solve(start, Some(fitter.alpha()), monitor).losses()
         };
-        if self.better(&losses(&self), &losses(&screened)) { self } else { screened }
+        if self.better(&losses(&screened), &losses(&self)) { screened } else { self }
     }
 
     /// With few columns of many, the linear terms alone, unless the solution is better.

@@ -15,19 +15,17 @@ use crate::loss::ExactHead;
 use crate::ridge::LinearTerm;
 use crate::simd;
 
-/// Columns for each training row from which on they are screened.
-const WIDE: f64 = 0.5;
 /// Columns that the lasso passes on, at most: those of the largest coefficients.
 const MOST_COLUMNS: usize = 100;
 /// Parts of the rows for cross-validation; penalties from the strongest, the factor between neighbours, and how many come without
 /// a better one before the path ends.
 const FOLDS: usize = 5;
-const PENALTIES: usize = 60;
-const PENALTY_STEP: f64 = 0.9;
-const PATIENCE: usize = 8;
+const PENALTIES: usize = 40;
+const PENALTY_STEP: f64 = 0.85;
+const PATIENCE: usize = 5;
 /// Sweeps over the columns for a penalty, and the change of a coefficient that ends them.
-const MOST_SWEEPS: usize = 200;
-const TOLERANCE: f32 = 1e-4;
+const MOST_SWEEPS: usize = 20;
+const TOLERANCE: f32 = 1e-3;
 /// Columns whose products are looked at, at most: those of the largest correlations of their values or their squares.
 const MOST_PAIRED: usize = 5_000;
 /// Columns that are paired with all others at a time.
@@ -47,7 +45,8 @@ pub(super) struct Screened {
 impl Fitter<'_> {
     /// Whether there are many columns for the training rows.
     pub(super) fn is_wide(&self) -> bool {
-        self.validates() && self.support().len() as f64 > WIDE * self.split.train.len() as f64
+        let rows = self.split.train.len() as f64;
+        self.validates() && self.support().len() as f64 > self.sizes.constants.wide * rows
     }
 
     /// The columns that seem to matter.
@@ -99,26 +98,35 @@ struct Table {
     x: Vec<f32>,
     /// Roots of the rows' shares of the weight.
     roots: Vec<f32>,
+    /// The number of rows of equal weight that say as much (Kish 1965).
+    effective_rows: f32,
 }
 
 impl Table {
     fn new(fitter: &Fitter<'_>) -> Self {
-        let (problem, rows, columns) = (fitter.training.problem, &fitter.split.train, fitter.support());
-        let weights = problem.weights(rows);
+        let (problem, rows) = (fitter.training.problem, &fitter.split.train);
+        let values = |&j: &usize| {
+            let transform = problem.columns.transforms.columns()[j];
+            let cells = problem.columns.x.column(j, rows.iter().copied());
+            cells.into_iter().map(|cell| transform.apply(cell)).collect()
+        };
+        Self::of(fitter.support(), &problem.weights(rows), values)
+    }
+
+    /// Of columns with these values in the rows.
+    fn of(columns: Vec<usize>, weights: &[f32], values: impl Fn(&usize) -> Vec<f32> + Sync) -> Self {
         let total: f32 = weights.iter().sum();
         let roots: Vec<f32> = weights.iter().map(|w| (w / total).sqrt()).collect();
-        let mut table = Self { x: vec![0.0; columns.len() * rows.len()], columns, roots };
-        let matrix = problem.columns.x;
-        table.x.par_chunks_mut(rows.len()).zip(&table.columns).for_each(|(x, &j)| {
-            let transform = problem.columns.transforms.columns()[j];
-            let cells = matrix.column(j, rows.iter().copied());
-            x.iter_mut().zip(cells).for_each(|(x, cell)| *x = transform.apply(cell));
-            centre(x, &table.roots);
+        let mut x = vec![0.0; columns.len() * roots.len()];
+        x.par_chunks_mut(roots.len()).zip(&columns).for_each(|(x, j)| {
+            x.copy_from_slice(&values(j));
+            centre(x, &roots);
             let length = norm(x);
             let inverse = if length > 1e-6 { length.recip() } else { 0.0 };
             x.iter_mut().for_each(|x| *x *= inverse);
         });
-        table
+        let effective_rows = 1.0 / roots.iter().map(|root| root.powi(4)).sum::<f32>();
+        Self { columns, x, roots, effective_rows }
     }
 
     fn rows(&self) -> usize {
@@ -151,7 +159,8 @@ impl Table {
         let n = self.rows();
         let strongest = self.correlations(target).iter().fold(0.0, |m: f32, c| m.max(c.abs()));
         let penalty = |step: usize| strongest * (PENALTY_STEP as f32).powi(step as i32);
-        let inside = |fold: Option<usize>| (0..n).map(move |i| fold != Some(i % FOLDS)).collect::<Vec<bool>>();
+        let inside =
+            |fold: Option<usize>| (0..n).map(move |i| fold != Some(i % FOLDS)).collect::<Vec<bool>>();
         let mut folds: Vec<Path<'_>> =
             (0..FOLDS).map(|fold| Path::new(self, target, inside(Some(fold)))).collect();
         // Of each row, of the fold that does not know it.
@@ -194,8 +203,12 @@ impl Table {
             candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
             let before = taken.len();
             for (_, j, k) in candidates {
-                if taken.len() == before + PRODUCTS || self.significance(j, k, &residual) < thresholds.of(j, k) {
+                if taken.len() == before + PRODUCTS {
                     break;
+                }
+                // Those before may have explained it.
+                if self.significance(j, k, &residual) < thresholds.of(j, k) {
+                    continue;
                 }
                 // In the metric of the rows' weights, at right angles to those before.
                 let mut product: Vec<f32> = self.product(j, k).collect();
@@ -224,7 +237,8 @@ impl Table {
     fn paired(&self, residual: &[f32]) -> Vec<usize> {
         let mut columns: Vec<usize> = (0..self.columns.len()).collect();
         if columns.len() > MOST_PAIRED {
-            let squares = |v: &[f32]| v.iter().zip(&self.roots).map(|(v, root)| v * v / root).collect::<Vec<_>>();
+            let squares =
+                |v: &[f32]| v.iter().zip(&self.roots).map(|(v, root)| v * v / root).collect::<Vec<_>>();
             let mut squared = squares(residual);
             let mass = squared.iter().zip(&self.roots).map(|(s, root)| s * root).sum::<f32>();
             squared.iter_mut().zip(&self.roots).for_each(|(s, root)| *s -= mass * root);
@@ -248,7 +262,7 @@ impl Table {
         let n = self.rows();
         // Of a row, without the root that the columns have.
         let plain: Vec<f32> = residual.iter().zip(&self.roots).map(|(r, root)| r / root.max(1e-20)).collect();
-        let close = CLOSE * thresholds.square * norm(residual) / (n as f32).sqrt();
+        let close = CLOSE * thresholds.square * norm(residual) / self.effective_rows.sqrt();
         let x: Vec<f32> = paired.iter().flat_map(|&j| self.column(j)).copied().collect();
         let blocks: Vec<usize> = (0..paired.len()).step_by(BLOCK).collect();
         let of_block = |&first: &usize| {
@@ -275,21 +289,22 @@ impl Table {
         blocks.par_iter().flat_map_iter(of_block).collect()
     }
 
-    /// The rows' products of two columns, with the root of the row's share once.
+    /// The products of two columns, row by row, without the rows' shares.
     fn product(&self, j: usize, k: usize) -> impl Iterator<Item = f32> {
         let of = self.column(j).iter().zip(self.column(k)).zip(&self.roots);
         of.map(|((a, b), root)| a * b / (root * root).max(1e-20))
     }
 
-    /// How many standard errors the product of two columns and the residual is from zero, on average over the rows.
+    /// The correlation of the residual with the product of two columns, in standard errors of one that is zero.
     fn significance(&self, j: usize, k: usize, residual: &[f32]) -> f32 {
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let (mut sum, mut mean, mut squares) = (0.0, 0.0, 0.0);
         for ((product, r), root) in self.product(j, k).zip(residual).zip(&self.roots) {
-            let term = product * root * r;
-            sum += term;
-            squares += term * term;
+            sum += product * root * r;
+            mean += product * root * root;
+            squares += (product * root).powi(2);
         }
-        if squares > 0.0 { (sum / squares.sqrt()).abs() } else { 0.0 }
+        let length = (squares - mean * mean).max(0.0).sqrt() * norm(residual);
+        if length > 0.0 { sum.abs() / length * self.effective_rows.sqrt() } else { 0.0 }
     }
 }
 
@@ -336,7 +351,8 @@ struct Path<'a> {
 
 impl<'a> Path<'a> {
     fn new(table: &'a Table, target: &[f32], inside: Vec<bool>) -> Self {
-        let length = |x: &[f32]| x.iter().zip(&inside).filter(|(_, inside)| **inside).map(|(x, _)| x * x).sum();
+        let length =
+            |x: &[f32]| x.iter().zip(&inside).filter(|(_, inside)| **inside).map(|(x, _)| x * x).sum();
         let lengths = table.x.par_chunks(table.rows()).map(length).collect();
         let mut path = Self {
             table,
@@ -420,4 +436,98 @@ fn norm(v: &[f32]) -> f32 {
 
 fn add(to: &mut [f32], factor: f32, v: &[f32]) {
     to.iter_mut().zip(v).for_each(|(to, v)| *to += factor * v);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numerics::random::{Use, stream};
+    use rand_distr::{Distribution, StandardNormal};
+
+    const ROWS: usize = 120;
+    const COLUMNS: usize = 60;
+
+    /// Normal numbers, column by column, and as many more for the rows.
+    fn normals(seed: u64) -> (Vec<f32>, Vec<f32>) {
+        let rng = &mut stream(seed, Use::Frequencies);
+        let mut draw = |count| (0..count).map(|_| StandardNormal.sample(rng)).collect();
+        (draw(ROWS * COLUMNS), draw(ROWS))
+    }
+
+    fn table(x: &[f32], weights: &[f32]) -> Table {
+        let rows = weights.len();
+        Table::of((0..COLUMNS).collect(), weights, |&j| x[j * ROWS..j * ROWS + rows].to_vec())
+    }
+
+    fn sum(terms: &[(f32, usize)], x: &[f32], noise: &[f32], size: f32) -> Vec<f32> {
+        let row = |i: usize| terms.iter().map(|(b, j)| b * x[j * ROWS + i]).sum::<f32>() + size * noise[i];
+        (0..ROWS).map(row).collect()
+    }
+
+    /// The Karush-Kuhn-Tucker conditions: what is left goes with a column by the penalty where its coefficient is not zero, and by
+    /// less elsewhere.
+    #[test]
+    fn a_path_ends_at_the_lasso() {
+        let (x, noise) = normals(1);
+        let weights: Vec<f32> = (0..ROWS).map(|i| 0.5 + (i % 3) as f32).collect();
+        let table = table(&x, &weights);
+        let target = table.centred(&sum(&[(2.0, 3), (-1.0, 7)], &x, &noise, 0.5));
+        let mut path = Path::new(&table, &target, vec![true; ROWS]);
+        for penalty in [1.0, 0.5, 0.2, 0.1] {
+            path.descend(penalty);
+            for (j, gradient) in table.correlations(&path.residual).into_iter().enumerate() {
+                match path.coefficients[j] {
+                    0.0 => assert!(gradient.abs() <= 1.01 * penalty, "{penalty} {j}: {gradient}"),
+                    b => assert!((gradient - penalty * b.signum()).abs() < 0.01, "{penalty} {j}: {gradient}"),
+                }
+            }
+        }
+        assert!(path.coefficients[3] > 1.5 && path.coefficients[7] < -0.5);
+    }
+
+    #[test]
+    fn the_lasso_keeps_the_columns_that_matter_and_errors_are_those_of_new_rows() {
+        let (x, noise) = normals(2);
+        let table = table(&x, &[1.0; ROWS]);
+        let target = table.centred(&sum(&[(2.0, 3), (-1.5, 7)], &x, &noise, 1.0));
+        let lasso = table.lasso(&target);
+        assert!(lasso.few.contains(&3) && lasso.few.contains(&7) && lasso.few.len() < 12, "{:?}", lasso.few);
+        let error = norm(&lasso.errors).powi(2);
+        assert!((0.8..1.6).contains(&error), "noise of variance one: {error}");
+        // Nothing to find.
+        let lasso = table.lasso(&table.centred(&noise));
+        assert!(lasso.few.is_empty(), "{:?}", lasso.few);
+    }
+
+    #[test]
+    fn products_and_squares_are_found_and_noise_is_not() {
+        let (mut found, mut wrong) = (0, 0);
+        for seed in 0..10 {
+            let (x, noise) = normals(seed);
+            let table = table(&x, &[1.0; ROWS]);
+            let at = |j: usize, i: usize| x[j * ROWS + i];
+            let target: Vec<f32> =
+                (0..ROWS).map(|i| at(4, i) * at(9, i) + at(20, i).powi(2) + 0.3 * noise[i]).collect();
+            let columns = table.products(table.centred(&target));
+            found += usize::from([4, 9, 20].iter().all(|j| columns.contains(j)));
+            wrong += table.products(table.centred(&noise)).len();
+        }
+        assert!(found >= 9, "found {found} times");
+        assert!(wrong <= 6, "{wrong} columns of noise");
+    }
+
+    #[test]
+    fn rows_of_weight_zero_do_not_count() {
+        let (x, noise) = normals(3);
+        let target = sum(&[(1.0, 3)], &x, &noise, 0.5);
+        let weights: Vec<f32> = (0..ROWS).map(|i| if i < 100 { 1.0 } else { 0.0 }).collect();
+        let (whole, part) = (table(&x, &weights), table(&x, &weights[..100]));
+        let products = |table: &Table, target: &[f32]| {
+            let target = table.centred(target);
+            (table.products(target.clone()), table.correlations(&target))
+        };
+        let ((a, c), (b, d)) = (products(&whole, &target), products(&part, &target[..100]));
+        assert_eq!(a, b);
+        assert!(c.iter().zip(&d).all(|(c, d)| (c - d).abs() < 1e-5));
+    }
 }

@@ -57,7 +57,13 @@ impl Instance {
         work(&problem)
     }
 
-    fn moments(&self, weighted: bool, rows: &[usize], linear: Linear<'_>, curvature: Option<&[f32]>) -> Moments {
+    fn moments(
+        &self,
+        weighted: bool,
+        rows: &[usize],
+        linear: Linear<'_>,
+        curvature: Option<&[f32]>,
+    ) -> Moments {
         let design = Design::new(&self.features, linear);
         self.with(weighted, |problem| problem.backend.moments(problem, &design, rows, curvature))
     }
