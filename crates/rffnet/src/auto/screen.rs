@@ -33,8 +33,10 @@ const BLOCK: usize = 32;
 /// How often all products are looked at, and how many are taken each time, at most.
 const SCANS: usize = 3;
 const PRODUCTS: usize = 8;
-/// Share of the threshold, as rough norms have it, from which on a product is looked at closely.
+/// Share of the threshold, as rough norms have it, from which on a product is looked at closely, and how many of a block are, at
+/// most: the largest.
 const CLOSE: f32 = 0.6;
+const LOOKED_AT: usize = 64;
 
 /// The columns that a member looks at, ascending, and those of them that have a linear term.
 pub(super) struct Screened {
@@ -200,7 +202,7 @@ impl Table {
         let (mut found, mut taken): (Vec<usize>, Vec<Vec<f32>>) = (Vec::new(), Vec::new());
         for _ in 0..SCANS {
             let mut candidates = self.scan(&paired, &residual, thresholds);
-            candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+            candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
             let before = taken.len();
             for (_, j, k) in candidates {
                 if taken.len() == before + PRODUCTS {
@@ -276,14 +278,16 @@ impl Table {
             for (j, products) in products.chunks_exact(block.len()).enumerate() {
                 for (k, product) in block.clone().zip(products) {
                     if product.abs() >= close && j <= k {
-                        let (j, k) = (paired[j], paired[k]);
-                        let significance = self.significance(j, k, residual);
-                        if significance >= thresholds.of(j, k) {
-                            pairs.push((significance, j, k));
-                        }
+                        pairs.push((product.abs(), paired[j], paired[k]));
                     }
                 }
             }
+            if pairs.len() > LOOKED_AT {
+                pairs.select_nth_unstable_by(LOOKED_AT, |a, b| b.0.total_cmp(&a.0));
+                pairs.truncate(LOOKED_AT);
+            }
+            pairs.iter_mut().for_each(|(size, j, k)| *size = self.significance(*j, *k, residual));
+            pairs.retain(|&(significance, j, k)| significance >= thresholds.of(j, k));
             pairs
         };
         blocks.par_iter().flat_map_iter(of_block).collect()
