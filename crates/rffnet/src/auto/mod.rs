@@ -3,6 +3,8 @@
 //! Skewed columns become symmetric and long tails are soft-clipped (`transform/robust.rs`), unless standardisation alone is
 //! better. Then every member for itself, with validation rows and random numbers of its own, finds
 //!
+//! 0. where columns are many for the rows, the **columns** that matter (`screen.rs`): those of the lasso and of significant
+//!    products, if that is better;
 //! 1. **relevances** (`search.rs`): L-BFGS from relevances that slopes re-weight; columns of small relevance are dropped,
 //!    unless all are better;
 //! 2. **AGOP metric** (`agop.rs`): frequencies are drawn from N(0, M), M the average gradient outer product, if that is better;
