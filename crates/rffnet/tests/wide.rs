@@ -4,7 +4,7 @@
 mod common;
 
 use common::{classification, codes, fit, matrix, names, normal_rows, regression, target};
-use rffnet::{Model, Params, Recipe, metrics};
+use rffnet::{Model, Params, Partitions, Recipe, metrics};
 
 const ROWS: usize = 150;
 const COLUMNS: usize = 400;
@@ -114,4 +114,12 @@ fn files_and_threads_change_nothing() {
         let rows = matrix(&x, 90);
         assert_eq!(again.predict(rows).unwrap(), one.predict(rows).unwrap());
     }
+}
+
+#[test]
+fn partitions_that_are_asked_for_are_there() {
+    let x = normal_rows(60, 100, 101);
+    let y = target(&x, 100, |row| (2.0 * row[3] - row[7]) as f64);
+    let model = fit(&Params::new().partitions(Partitions::Count(5)), &regression(&x, 100, &y));
+    assert_eq!(model.partitions(), 5);
 }

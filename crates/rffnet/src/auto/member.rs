@@ -90,12 +90,12 @@ pub(super) struct Finished<'a> {
 impl<'a> Fitter<'a> {
     /// Of a table with many columns, with the few that matter, unless all are better.
     fn screened(self, monitor: &mut Monitor<'_>) -> Self {
-        if !self.is_wide() {
+        if !self.is_wide() || monitor.stopped() {
             return self;
         }
         monitor.stage("columns", 0.0);
-        let screened =
-            Self { screened: Some(self.screen()), ..Self::new(self.training, self.sizes, self.number) };
+        let Some(screened) = self.screen(monitor.shared) else { return self };
+        let screened = Self { screened: Some(screened), ..Self::new(self.training, self.sizes, self.number) };
         let mut losses = |fitter: &Self| {
             let start = fitter.start(monitor);
             fitter.solve(start, Some(fitter.alpha()), monitor).losses()
@@ -105,7 +105,9 @@ impl<'a> Fitter<'a> {
 
     /// With few columns of many, the linear terms alone, unless the solution is better.
     fn unless_linear<'s>(&'s self, solved: Solved<'s>, alpha: f64, monitor: &mut Monitor<'_>) -> Solved<'s> {
-        if self.screened.is_none() || monitor.stopped() {
+        let asked = self.sizes.asks_partitions && solved.features.map.partitions.is_some();
+        let contained = self.screened.is_some() && self.training.common.linear;
+        if !contained || asked || monitor.stopped() {
             return solved;
         }
         let mut map = solved.features.map.clone();

@@ -3,7 +3,7 @@
 //! Skewed columns become symmetric and long tails are soft-clipped (`transform/robust.rs`), unless standardisation alone is
 //! better. Then every member for itself, with validation rows and random numbers of its own, finds
 //!
-//! 0. where columns are many for the rows, the **columns** that matter (`screen.rs`): those of the lasso and of significant
+//! 0. where columns are many for the rows, the **columns** that matter (`screen/`): those of the lasso and of significant
 //!    products, if that is better;
 //! 1. **relevances** (`search.rs`): L-BFGS from relevances that slopes re-weight; columns of small relevance are dropped,
 //!    unless all are better;

@@ -28,7 +28,7 @@ const MOST_COLUMNS: usize = 500;
 /// Chance of a column without slope, as a share of the mean.
 const FLAT: f64 = 0.05;
 /// The penalties of the cells that are tried, times that of the cosines.
-const PENALTIES: [f64; 4] = [100.0, 10.0, 1.0, 0.1];
+pub(super) const PENALTIES: [f64; 4] = [100.0, 10.0, 1.0, 0.1];
 
 impl Fitter<'_> {
     /// The solution with partitions beside the cosines, if that is better or if they were asked for.

@@ -2,6 +2,7 @@
 //! is the same on every machine; a time budget sets the effort.
 
 use super::constants::Constants;
+use super::partitions::PENALTIES;
 use crate::features::CELLS;
 use crate::params::{Common, Effort, Partitions, SpectrumMode, VarPro};
 use crate::ridge::MANY_COLUMNS;
@@ -150,7 +151,11 @@ impl Sizes {
         let kept = |rows| Some(KeptDesign::bytes(rows, self.features, columns)).filter(|&b| b <= MOST_BYTES);
         let passes = match self.partitions {
             0 => 0,
-            p => self.head_rows * p + kept(self.head_rows).or(kept(self.rows)).unwrap_or(0),
+            p => {
+                // Sums over blocks of rows in f32, and vectors in f64, of the heads of all penalties.
+                let heads = PENALTIES.len() * self.outputs as usize * (CELLS / 3 * p + columns);
+                self.head_rows * p + kept(self.head_rows).or(kept(self.rows)).unwrap_or(0) + 100 * heads
+            }
         };
         (HEADS_MEMORY / (16 * columns * columns + passes)).max(1)
     }

@@ -167,7 +167,9 @@ impl<'a> Reduced<'a> {
             let weights = Weights { cells: cells.collect(), ..design.weights(&of_design) };
             let value = judge(&weights);
             self.warm = Some(head.clone());
-            if best.as_ref().is_some_and(|best| value.total_cmp(&best.0).is_ge()) {
+            // A value that is not a number is not lower.
+            let lower = |best: &(f64, _, _)| value < best.0 || best.0.is_nan();
+            if !best.as_ref().is_none_or(lower) {
                 break;
             }
             self.cell_penalty = penalty;
