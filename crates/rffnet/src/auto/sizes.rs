@@ -19,7 +19,7 @@ const PASS: f64 = 60.0;
 /// Values of cells, of all outputs, at most: a step of a head holds some twenty vectors of them.
 const MOST_CELLS: usize = 1 << 19;
 /// Bytes that the Gram matrices, factors and designs of heads may take at a time.
-const HEADS_MEMORY: usize = 400_000_000;
+const HEADS_MEMORY: usize = 330_000_000;
 /// The factor by which the effort shrinks until the work fits a time budget.
 const SHRINK: f64 = 0.9;
 

@@ -17,7 +17,7 @@ const PACKED: usize = 1 << 20;
 
 /// Rows of so many columns that are packed at a time: whole blocks.
 pub(super) fn packed_rows(columns: usize) -> usize {
-    GRAM_BLOCK * (PACKED / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(4)
+    GRAM_BLOCK * (PACKED / GRAM_BLOCK / columns.next_multiple_of(LINE)).max(2)
 }
 
 thread_local! {
