@@ -88,7 +88,7 @@ pub(super) struct Finished<'a> {
 }
 
 impl<'a> Fitter<'a> {
-    /// Of a table with many columns, with the few that matter, unless all are better.
+    /// Of a table with many columns, with the few that seem to matter, if that is better than with all.
     fn screened(self, monitor: &mut Monitor<'_>) -> Self {
         if !self.is_wide() || monitor.stopped() {
             return self;

@@ -99,13 +99,9 @@ impl<'a> Design<'a> {
         z
     }
 
-    /// The penalty's value.
+    /// The penalty's value: the intercept, the last coefficient of each output, is free.
     pub(crate) fn penalty(&self, coefficients: &[f64], alpha: f64) -> f64 {
-        penalty(coefficients, self.columns(), alpha)
+        let of_output = coefficients.chunks_exact(self.columns());
+        alpha * of_output.flat_map(|b| &b[..self.columns() - 1]).map(|b| b * b).sum::<f64>()
     }
-}
-
-/// The penalty of coefficients, vectors of `columns` each: the intercept, the last one, is free.
-pub(crate) fn penalty(coefficients: &[f64], columns: usize, alpha: f64) -> f64 {
-    alpha * coefficients.chunks_exact(columns).flat_map(|b| &b[..columns - 1]).map(|b| b * b).sum::<f64>()
 }

@@ -13,6 +13,7 @@ const PATIENCE: usize = 5;
 /// Sweeps over the columns for a penalty, and the change of a coefficient that ends them.
 const MOST_SWEEPS: usize = 20;
 const TOLERANCE: f32 = 1e-3;
+
 impl Table {
     /// The lasso with the penalty that cross-validation prefers.
     pub(super) fn lasso(&self, target: &[f32]) -> Lasso {

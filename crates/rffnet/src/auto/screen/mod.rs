@@ -22,6 +22,7 @@ use crate::solver::monitor::Shared;
 /// Columns with a linear term, columns that the lasso passes on to the cosines, and columns of products, at most: those of the largest
 /// coefficients.
 const MOST_COLUMNS: usize = 100;
+
 /// The columns that a member looks at, ascending, and those of them that have a linear term.
 pub(super) struct Screened {
     pub(super) columns: Vec<usize>,
